@@ -1,17 +1,20 @@
-# Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else comes into .venv.
-#   make demo    train on a data set that scikit-learn carries, and print the report
+# Needs python3 (3.11 or later, with venv) and a C++ compiler. Everything else is installed into .venv.
+#   make demo    train on a data set that comes with scikit-learn, and print the report
 #   make test    the whole suite
-#   make lint    style, types, import layers
-#   make bench   novikoff beside its peers
+#   make lint    style, types, import layers; of the native core also warnings, by g++ and clang++, and its stub
+#   make stubs   src/novikoff/_core.pyi, from the compiled core
+#   make format  Python and C++ in the style of the house
+#   make bench   novikoff compared with its peers
 #   make lowest  the suite with the lowest versions that pyproject.toml promises, in an environment of its own
 #   make steady  the suite five times: quiet, with all cores busy, on one core, with and without the real data
 #   make long    the property tests with many more examples, drawn by SEED
-#   make sanitize  a part of the suite and some fuzzing under the address, undefined-behaviour and thread sanitizers
-#   make sanitize-short  a few cases of each fuzzer under them, as CI runs it
-#   make fuzz    every kind of input under the sanitizers, FUZZ_SECONDS for each, drawn by SEED
-#   make kill-test  KILLS commands (1000) killed at moments drawn by SEED, run again, and their files compared
-#   make hashes  requirements.txt anew: the versions of constraints.txt with the hashes of their files
-#   make sbom    build/sbom.json: what novikoff is made of and needs, with licences and hashes (CycloneDX)
+#   make sanitize  a part of the suite and some fuzzing with the address, undefined-behaviour and thread sanitizers
+#   make sanitize-short  a few cases of each fuzzer with these sanitizers, as CI runs it
+#   make fuzz    every kind of input with the sanitizers, FUZZ_SECONDS each, drawn by SEED
+#   make kill-test  kill KILLS commands (1000) at moments drawn by SEED, run them again, and compare their files
+#   make hashes  write requirements.txt: the versions of constraints.txt with the hashes of their files
+#   make sbom    build/sbom.json: the components and dependencies of novikoff, with licences and hashes (CycloneDX)
+#   make wheel   dist/*.whl for the oldest platform it runs on, tested where there is no compiler
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,7 +25,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom sdist clean
+.PHONY: demo test lowest steady lint stubs format bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom wheel sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -30,8 +33,8 @@ demo: $(VENV)/.built
 test: $(VENV)/.built $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
-# A build folder of its own too: CMake remembers where nanobind was. What old packages say of the new ones that
-# they stand on is no error.
+# It needs a build folder of its own too, because CMake remembers where nanobind was. Deprecation warnings of old
+# packages about their newer dependencies are not errors.
 lowest: build/lowest.txt
 	$(MAKE) test VENV=.venv-lowest VERSIONS=build/lowest.txt BUILD=build/lowest \
 	    ARGS='-W ignore::DeprecationWarning -W ignore::FutureWarning $(ARGS)'
@@ -48,11 +51,28 @@ long: $(VENV)/.built $(VENV)/.test
 	@echo "the same examples again: make long SEED=$(SEED)"
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) --hypothesis-seed=$(SEED) tests
 
-lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint
+NATIVE := $(shell find native -name '*.h' -o -name '*.cpp')
+WARNINGS := build/.warnings$(if $(shell command -v clang++),-clang)
+lint: $(VENV)/.built $(VENV)/.test $(VENV)/.lint $(WARNINGS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/python .ci/stubs.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/project/test_names.py tests/project/test_imports.py # which need these tools
+
+# Only when the core has changed, or clang++ has been installed.
+$(WARNINGS): $(VENV)/.build $(NATIVE) CMakeLists.txt .ci/compilers.py
+	$(BIN)/python .ci/compilers.py
+	@mkdir -p build && touch $@
+
+stubs: $(VENV)/.built $(VENV)/.lint
+	$(BIN)/python .ci/stubs.py
+
+format: $(VENV)/.lint
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
 
 KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test
@@ -65,10 +85,10 @@ real-data: $(VENV)/.built $(VENV)/.test
 bench: $(VENV)/.built $(VENV)/.test $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# What a sanitizer looks at is the native core, so this is the part of the suite that calls it most.
-SANITIZED = tests/linear tests/data $(addprefix tests/,$(addsuffix .py,kernel/test_budget kernel/test_conjunctions \
-    structured/test_structured_decoders project/test_attributes tagging/test_conll tagging/test_tagger \
-    tagging/test_templates training/test_streaming))
+# Sanitizers check the native core, so this is the part of the suite that calls it most.
+SANITIZED = tests/linear tests/data tests/exact $(addprefix tests/,$(addsuffix .py,kernel/test_budget \
+    kernel/test_conjunctions structured/test_structured_decoders project/test_documented_attributes \
+    tagging/test_conll tagging/test_tagger tagging/test_templates training/test_streaming))
 sanitize: .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m pytest -n $(JOBS) $(SANITIZED)
 	.ci/sanitized.sh asan -m fuzzers --runs 500
@@ -79,7 +99,7 @@ sanitize-short: .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m fuzzers --runs 60
 	.ci/sanitized.sh tsan -m fuzzers threads --runs 30
 
-# The parsers once as for any processor, once for those with AVX2: they read text in different ways.
+# The parsers are built once for any processor and once for those with AVX2, because they read text in different ways.
 FUZZ_SECONDS ?= 60
 fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
 	build/fuzz_base $(FUZZ_SECONDS) $(or $(SEED),1)
@@ -87,7 +107,7 @@ fuzz: build/fuzz_base build/fuzz_v3 .venv-asan/.built .venv-tsan/.built
 	.ci/sanitized.sh asan -m fuzzers --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
 	.ci/sanitized.sh tsan -m fuzzers threads sharing --seconds $(FUZZ_SECONDS) --seed $(or $(SEED),1)
 
-# Environments that borrow the packages of $(VENV), with a core and a build folder of their own.
+# These environments borrow the packages of $(VENV), and have a core and a build folder of their own.
 .venv-asan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=address,undefined
 .venv-tsan/.built: HOW = -C cmake.define.NOVIKOFF_SANITIZE=thread -C cmake.define.NOVIKOFF_BASE_ONLY=ON
 .venv-asan/.built .venv-tsan/.built: $(VENV)/.build $(VENV)/.test $(SOURCES)
@@ -112,11 +132,17 @@ sbom: $(VENV)/.built
 	    -e '.[dask,files,onnx,plots]'
 	$(BIN)/python .ci/sbom.py > build/sbom.json
 
+# Compiled in the folder of the editable install, so that only what changed is compiled again.
+wheel: $(VENV)/.built $(VENV)/.wheel
+	rm -rf build/wheels
+	$(PIP) wheel --no-build-isolation --no-deps -C build-dir='$(BUILD)/{wheel_tag}' -w build/wheels .
+	$(BIN)/python .ci/wheel.py build/wheels/*.whl
+
 sdist: $(VENV)/.built
 	$(PIP) install -c constraints.txt build
 	$(BIN)/python -m build --no-isolation --sdist
 
-# The build folder stays, so that only what changed is compiled again.
+# The build folder is kept, so that only changed files are compiled again.
 $(VENV)/.built: $(VENV)/.build $(SOURCES)
 	$(PIP) install --no-build-isolation -c $(VERSIONS) -C build-dir='$(BUILD)/{wheel_tag}' -e '.[files]'
 	@touch $@

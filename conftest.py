@@ -1,4 +1,4 @@
-"""What holds for every test and every example in the docs."""
+"""Seeds and skips for every test and every example in the docs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 
-# ---- chance --------------------------------------------------------------------------------------------
-# What nobody seeds is seeded here, anew for every test: all runs of the suite draw the same numbers.
+# ---- randomness ----------------------------------------------------------------------------------------
+# Unseeded generators get new seeds here for every test, so that all runs draw the same numbers.
 class Unseeded:
-    """`numpy.random.default_rng`, with the seeds 0, 1, 2, ... of a test where none is given."""
+    """`numpy.random.default_rng`, with the seeds 0, 1, 2, ... within a test where none is given."""
 
     def __init__(self) -> None:
         self.make = np.random.default_rng
@@ -41,26 +41,26 @@ def pytest_runtest_setup() -> None:
     unseeded.begin()
 
 
-# ---- packages that are not there -----------------------------------------------------------------------
+# ---- absent packages -----------------------------------------------------------------------------------
 def optional() -> set[str]:
-    """The packages that novikoff can do without, by pyproject.toml."""
+    """The optional packages of novikoff, from pyproject.toml."""
     project = tomllib.loads((Path(__file__).parent / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"].values()
     declared = [*itertools.chain(*extras), *project["dependency-groups"]["test"]]
     names = {name for one in declared for name in re.findall(r"[a-z][\w-]*", re.split("[>=<!]", one)[0])}
-    return names | {"cloudpickle"}  # of distributed
+    return names | {"cloudpickle"}  # a dependency of distributed
 
 
 ABSENT = {name for name in optional() if importlib.util.find_spec(name) is None}
 
 
 def absent(error: BaseException | None) -> str | None:
-    """The package for want of which there was this error, if that is its cause."""
+    """The absent package that caused this error, if one did."""
     if error is None:
         return None
     if isinstance(error, doctest.UnexpectedException):
         return absent(error.exc_info[1])
-    if isinstance(error, BaseExceptionGroup):  # several failures that Hypothesis has found
+    if isinstance(error, BaseExceptionGroup):  # several failures found by Hypothesis
         names = [absent(each) for each in error.exceptions]
         return names[0] if all(names) else None
     if isinstance(error, ModuleNotFoundError) and error.name is not None:

@@ -1,12 +1,12 @@
 """requirements.txt: the versions of constraints.txt with the hashes of their files, for `--require-hashes`.
 
-Of every version all wheels for Linux and CPython 3.11 or later are listed, so that the file serves every such
-machine; the source where there is no wheel. The hashes are what the index that pip is set to says of its
-files: pip's own code asks for them (by names that it may change, but pip, too, has a version in
-constraints.txt), nothing is downloaded, and no address is written.
+All wheels of every version for Linux and CPython 3.11 or later are listed, so that the file serves every such
+machine; where there is no wheel, the source is listed. The hashes come from the index that pip is configured
+to use. pip's own code requests them (under internal names that may change, but the version of pip is also
+pinned in constraints.txt); nothing is downloaded, and no address is written.
 
     python .ci/hashes.py            write requirements.txt
-    python .ci/hashes.py --check    whether it has the versions of constraints.txt, each with hashes
+    python .ci/hashes.py --check    check that it has the versions of constraints.txt, each with hashes
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEAD = """\
 """
 PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>[\w.!+]+)")
 ENTRY = re.compile(r"(?P<pin>\S+==\S+)(?P<hashes>( \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
-OLDEST = 11  # of CPython 3
+OLDEST = 11  # minor version of CPython 3
 
 
 def pins() -> dict[str, str]:
@@ -35,7 +35,7 @@ def pins() -> dict[str, str]:
 
 
 def serves(tags: Iterable[tuple[str, str, str]]) -> bool:
-    """Whether a wheel with these tags (interpreter, ABI, platform) is for Linux and a CPython of ours."""
+    """Whether a wheel with these tags (interpreter, ABI, platform) is for Linux and a supported CPython."""
 
     def one(interpreter: str, abi: str, platform: str) -> bool:
         version = re.fullmatch(r"cp3(\d+)", interpreter)
@@ -49,7 +49,7 @@ def serves(tags: Iterable[tuple[str, str, str]]) -> bool:
 
 
 def hashes(name: str, version: str, links: Iterable[tuple[str, str]]) -> list[str]:
-    """The hashes of the files of a version, of which `links` has names and hashes."""
+    """The hashes of the files of a version, from the names and hashes in `links`."""
     from pip._vendor.packaging.utils import (
         InvalidSdistFilename,
         InvalidWheelFilename,
@@ -67,7 +67,7 @@ def hashes(name: str, version: str, links: Iterable[tuple[str, str]]) -> list[st
                     wheels.add(digest)
             elif parse_sdist_filename(filename)[1] == Version(version):
                 sources.add(digest)
-        except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):  # of files of other ages
+        except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):  # old file names
             continue
     if not wheels | sources:
         raise SystemExit(f"{name}=={version}: the index has no file for Linux with a hash")
@@ -75,7 +75,7 @@ def hashes(name: str, version: str, links: Iterable[tuple[str, str]]) -> list[st
 
 
 def write() -> None:
-    """Ask for the hashes, and write the file."""
+    """Request the hashes and write the file."""
     from pip._internal.commands import create_command
     from pip._internal.index.collector import parse_links
     from pip._internal.models.link import Link
@@ -104,10 +104,10 @@ def write() -> None:
 
 
 def problems() -> list[str]:
-    """What is wrong with requirements.txt, beside constraints.txt."""
+    """The differences between requirements.txt and constraints.txt."""
     text = REQUIREMENTS.read_text()
     if not text.startswith(HEAD):
-        return ["the first lines are not those of this program"]
+        return ["the first lines are not those that this program writes"]
     text = text.removeprefix(HEAD)
     entries = [match["pin"] for match in ENTRY.finditer(text)]
     wrong = [f"not a version with its hashes: {line}" for line in ENTRY.sub("", text).splitlines()]

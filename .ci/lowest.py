@@ -1,8 +1,8 @@
 """The lowest versions that pyproject.toml promises to work with, as constraints for pip.
 
-Of everything that is named there and used in the suite: what the package needs, its extras, and the groups
-of building and testing. What those packages need in turn is left to pip. [build-system] has exact versions,
-which are for builds in isolation; with others it is built from the environment, by the group's bounds.
+They cover everything that is named there and used in the suite: the dependencies of the package, its extras,
+and the groups for building and testing. Indirect dependencies are left to pip. [build-system] has exact
+versions for isolated builds; builds from the environment use the bounds of the group instead.
 """
 
 import re
@@ -26,7 +26,7 @@ def promised(project: dict[str, Any]) -> Iterator[str]:
 
 
 def lowest(project: dict[str, Any]) -> dict[str, str]:
-    """The lowest version of each package; an error where two places promise different ones."""
+    """The lowest version of each package; an error if two places promise different ones."""
     found: dict[str, str] = {}
     for requirement in promised(project):
         match = PROMISE.match(requirement)
@@ -35,7 +35,7 @@ def lowest(project: dict[str, Any]) -> dict[str, str]:
         version = found.setdefault(match["name"], match["lowest"])
         if version != match["lowest"]:
             raise SystemExit(f"pyproject.toml: {match['name']}>={version} and >={match['lowest']}")
-        if match["extras"] == "[distributed]":  # which has the version of dask
+        if match["extras"] == "[distributed]":  # it has the same version as dask
             found["distributed"] = version
     return dict(sorted(found.items()))
 

@@ -21,6 +21,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
+from novikoff import __version__
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -115,7 +117,7 @@ def robin_map() -> dict[str, Any]:
 def bill() -> dict[str, Any]:
     """The whole document."""
     project, made = PROJECT["project"], Bill()
-    root = f"pkg:pypi/{project['name']}@{project['version']}"
+    root = f"pkg:pypi/{project['name']}@{__version__}"
     native = Requirement(next(r for r in PROJECT["build-system"]["requires"] if r.startswith("nanobind")))
     for each in map(Requirement, project["dependencies"]):
         made.add(each, "required", root)
@@ -129,7 +131,7 @@ def bill() -> dict[str, Any]:
     made.components[inside["bom-ref"]] = inside
     made.dependencies[f"pkg:pypi/nanobind@{_version('nanobind')}"].add(inside["bom-ref"])
     made.dependencies[inside["bom-ref"]] = set()
-    novikoff = {"type": "library", "bom-ref": root, "name": project["name"], "version": project["version"]}
+    novikoff = {"type": "library", "bom-ref": root, "name": project["name"], "version": __version__}
     novikoff |= {"purl": root, "licenses": [{"license": {"id": project["license"]}}]}
     return {
         "bomFormat": "CycloneDX",

@@ -1,7 +1,7 @@
-"""The suite in five ways that must make no difference to it; `make steady` runs this.
+"""Run the suite under five conditions that must make no difference to it; `make steady` runs this.
 
-Quiet, with every core busy, on one core only, quiet once more, and with the real data sets, where they are at
-hand: in ../shared/data, or where NOVIKOFF_DATA says. What is given after the name goes to pytest.
+The conditions are: quiet, with every core busy, on one core only, quiet once more, and with the real data
+sets if they are available, in ../shared/data or in the folder NOVIKOFF_DATA. Arguments are passed to pytest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def passes(data: Path | str = "", cores: list[int] = CORES) -> bool:
     """Whether all tests pass on these cores with the real data in this folder, or without any."""
     command = [sys.executable, "-m", "pytest", "-n", str(len(CORES)), *sys.argv[1:]]
     environment = os.environ | {"NOVIKOFF_DATA": str(data or ROOT / "build" / "no data")}
-    os.sched_setaffinity(0, cores)  # which the suite inherits
+    os.sched_setaffinity(0, cores)  # the suite inherits this
     try:
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
     finally:

@@ -1,4 +1,4 @@
-"""Run all benchmarks or those named, print what came out, and write it down when asked."""
+"""Run all benchmarks or the named ones, print the results, and write them to a file on request."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
 }
 MARK = "<!-- the table: written by `python -m benchmarks --markdown` -->"
 METHOD = """\
-novikoff and its peers work on the same data in turn, round after round; the best of {repeat} rounds or more
-counts. A ratio with × is the peer's time over novikoff's."""
+novikoff and its peers run on the same data in turn, round after round; each time is the best of
+{repeat} or more rounds. A ratio with × is the peer's time divided by novikoff's."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)}; all by default")
-    parser.add_argument("--repeat", type=int, default=7, help="rounds, of which the best counts (default 7)")
+    parser.add_argument("--repeat", type=int, default=7, help="rounds; the best one counts (default 7)")
     parser.add_argument("--markdown", type=Path, metavar="PATH", help="also write the table to this file")
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(BENCHMARKS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     if arguments.repeat < 1:
         parser.error("--repeat must be at least 1")
-    # the sets are made inseparable on purpose, so that all contenders run all epochs
+    # the data sets are inseparable on purpose, so that all contenders run all epochs
     warnings.simplefilter("ignore", ConvergenceWarning)
     facts = machine.facts()
     print("\n".join(facts), flush=True)
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def write(path: Path, repeat: int, facts: list[str], rows: list[Row]) -> None:
-    """Put the table into a Markdown file, in place of the one that stood there below the mark."""
+    """Replace the table below the mark in a Markdown file."""
     text = path.read_text(encoding="utf-8") if path.exists() else f"# Benchmarks\n\n{MARK}\n"
     above = text.partition(MARK)[0]
     listed = "\n".join(f"- {fact}" for fact in facts)

@@ -1,7 +1,7 @@
-"""Budgets beside no budget: `python -m benchmarks.budgets` prints the tables of docs/budgets.md.
+"""Budgets compared with no budget: `python -m benchmarks.budgets` prints the tables of docs/budgets.md.
 
-One pass over real files in a random order, rbf kernel: the share of rows that were mistaken when they came,
-and the time a row takes. `--rows` takes fewer rows.
+One pass over real files in a random order, rbf kernel: the share of rows that were mistakes at their visit,
+and the time per row. `--rows` limits the number of rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import at_hand, read
-from novikoff.kernel.budget import budget_learner
+from novikoff.kernel.budget import budget_model
 from novikoff.kernel.kernels import NamedKernel
 
 GAMMA = {"ijcnn1": 2.0, "a9a": 0.05}
@@ -30,9 +30,9 @@ def rows_of_file(name: str, n: int | None) -> tuple[Any, Any]:
 
 
 def one_pass(X: Any, labels: Any, gamma: float, budget: int | None, policy: str) -> tuple[Any, float]:
-    """The learner after one pass, and the microseconds that a row took."""
+    """The learner after one pass, and the microseconds per row."""
     rng = np.random.default_rng(0)
-    learner = budget_learner(NamedKernel("rbf", gamma=gamma), 2, X, budget=budget, policy=policy, rng=rng)
+    learner = budget_model(NamedKernel("rbf", gamma=gamma), 2, X, budget=budget, policy=policy, rng=rng)
     started = time.perf_counter()
     learner.learn(X, labels)
     return learner, 1e6 * (time.perf_counter() - started) / len(labels)
@@ -43,7 +43,7 @@ def mistakes(name: str, n: int | None) -> None:
     free, micros = one_pass(X, labels, GAMMA[name], None, "projectron")
     rate = 100 * free.native.wrong / len(labels)
     print(f"\n{name}, {len(labels):,} rows, rbf with γ = {GAMMA[name]}; without a budget ", end="")
-    print(f"{rate:.2f} % mistakes, {free.native.size:,} supports, {micros:.0f} µs a row\n")
+    print(f"{rate:.2f} % mistakes, {free.native.size:,} supports, {micros:.0f} µs per row\n")
     print("| policy | " + " | ".join(f"B = {b:,} | µs" for b in BUDGETS) + " |")
     print("|---|" + "---|" * 2 * len(BUDGETS))
     for policy in POLICIES:
@@ -56,14 +56,14 @@ def mistakes(name: str, n: int | None) -> None:
 
 
 def constant(name: str, n: int | None, budget: int = 300, parts: int = 5) -> None:
-    """Time and memory while the stream goes on: parts of the rows, one after another."""
+    """Time and memory as the stream advances: parts of the rows, one after another."""
     X, labels = rows_of_file(name, n)
     size = len(labels) // parts
     heads = [f"{k * size:,}–{(k + 1) * size:,}" for k in range(parts)]
-    print(f"\n{name}, B = {budget}: µs a row and kB held, as the stream goes on\n")
+    print(f"\n{name}, B = {budget}: µs per row and kB held as the stream advances\n")
     print(f"| rows | {' | '.join(heads)} |\n|---|" + "---|" * parts)
     for policy in (None, *POLICIES):
-        learner = budget_learner(
+        learner = budget_model(
             NamedKernel("rbf", gamma=GAMMA[name]), 2, X,
             budget=None if policy is None else budget, policy=policy or "projectron",
         )  # fmt: skip

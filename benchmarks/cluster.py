@@ -1,4 +1,4 @@
-"""A cluster of processes on this machine to measure on: its memory, its time, and the bytes it moves."""
+"""A cluster of processes on this machine for measurements of memory, time, and moved bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received in Linux's struct tcp_
 
 @contextmanager
 def workers(n: int, memory: str | int = 0) -> Iterator[Client]:
-    """So many worker processes of one thread each, with a limit on the memory of each, or none."""
+    """`n` worker processes of one thread each, with a limit on the memory of each, or none."""
     with (
         local_cluster(n, memory_limit=memory or None) as local,
         Client(local, set_as_default=False) as client,
@@ -26,7 +26,7 @@ def workers(n: int, memory: str | int = 0) -> Iterator[Client]:
         yield client
 
 
-# ---- what runs in the processes ------------------------------------------------------------------------
+# ---- functions that run in the processes ---------------------------------------------------------------
 def peak() -> int:
     """The most memory that this process has had (VmHWM), in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -34,10 +34,10 @@ def peak() -> int:
 
 
 def received() -> int:
-    """Bytes that came in over all open TCP connections of this process, as the kernel counts them."""
+    """Bytes received over all open TCP connections of this process, as counted by the kernel."""
     total = 0
     for entry in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):  # a descriptor may close meanwhile, or be no socket
+        with suppress(OSError):  # a descriptor may close meanwhile, or may not be a socket
             if not str(entry.readlink()).startswith("socket:"):
                 continue
             with socket.socket(fileno=socket.dup(int(entry.name))) as one:  # type: ignore[attr-defined]
@@ -46,19 +46,19 @@ def received() -> int:
     return total
 
 
-# ---- what is asked of them -----------------------------------------------------------------------------
+# ---- functions that query the processes ----------------------------------------------------------------
 def peaks(client: Client) -> list[int]:
     """The most memory that each worker has had."""
     return [int(n) for n in client.run(peak).values()]
 
 
 def spent(client: Client) -> list[float]:
-    """Processor seconds of the client's process, where the scheduler is too, and of each worker."""
+    """Processor seconds of the client's process, which also runs the scheduler, and of each worker."""
     return [time.process_time(), *client.run(time.process_time).values()]
 
 
 def moved(client: Client) -> tuple[int, int]:
-    """Bytes that have come to the workers, and to the client and scheduler (one process)."""
+    """Bytes received by the workers, and by the client and scheduler (one process)."""
     return sum(client.run(received).values()), received()
 
 

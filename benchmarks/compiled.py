@@ -1,4 +1,4 @@
-"""The small C++ files of this folder, compiled when they are needed."""
+"""Compile the small C++ files of this folder on demand."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def compiler() -> str | None:
 
 def compile_here(source: str, target: Path, *flags: str) -> Path:
     """Compile a file of this folder to `target`."""
-    command = [compiler(), "-O3", "-std=gnu++17", "-Wno-psabi", *flags, str(HERE / source), "-o", str(target)]
-    subprocess.run(command, check=True)
+    options = ["-O3", "-std=gnu++17", "-Wno-psabi", f"-I{HERE.parent / 'native'}", *flags]
+    subprocess.run([compiler(), *options, str(HERE / source), "-o", str(target)], check=True)
     return target

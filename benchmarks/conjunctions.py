@@ -1,6 +1,6 @@
-"""The monotone-conjunction kernel: 20,000 rows of 1,000 bits, one epoch, beside the same in NumPy.
+"""The monotone-conjunction kernel: 20,000 rows of 1,000 bits, one epoch, compared with the same in NumPy.
 
-Also by itself: `python -m benchmarks.conjunctions --rows 5000`.
+It can also run by itself: `python -m benchmarks.conjunctions --rows 5000`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def bits(rows: int, columns: int = 1000) -> tuple[Any, Any]:
 
 
 def with_numpy(X: Any, y: Any, dtype: Any) -> list[int]:
-    """One cyclic epoch as NumPy has it: the rows that were mistakes.
+    """One cyclic epoch in NumPy; returns the rows that were mistakes.
 
-    Exponents |a ∧ b| are products of matrices of this type, block by block; scores are sums of ±2^(k − m),
-    m the largest exponent of the row, trusted outside their rounding error and else summed by Python.
+    Exponents |a ∧ b| are products of matrices of this type, block by block. Scores are sums of ±2^(k − m),
+    where m is the largest exponent of the row; within their rounding error, Python integers decide.
     """
     sides, own = 2 * y - 1, X.astype(dtype)
     supports: list[int] = []
@@ -64,12 +64,12 @@ def with_numpy(X: Any, y: Any, dtype: Any) -> list[int]:
 
 
 def epoch(repeat: int, rows: int = 20_000) -> Iterator[Row]:
-    """One epoch; the mistakes must be the same rows."""
+    """One epoch; both must make mistakes on the same rows."""
     X, y = bits(rows)
 
     def ours() -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one epoch separates nothing
+            warnings.simplefilter("ignore")  # one epoch does not separate the rows
             return KernelPerceptron("monotone_conjunction", order="cyclic", max_epochs=1, n_jobs=-1).fit(X, y)
 
     taken, made = [], None
@@ -77,7 +77,7 @@ def epoch(repeat: int, rows: int = 20_000) -> Iterator[Row]:
         started = time.perf_counter()
         made = ours()
         taken.append(time.perf_counter() - started)
-    work = f"monotone conjunctions, {rows:,} × {X.shape[1]:,} bits, an epoch"
+    work = f"monotone conjunctions, {rows:,} × {X.shape[1]:,} bits, one epoch"
     for name, dtype, target in (("int32", np.int32, 20.0), ("float32, by BLAS", np.float32, 0.0)):
         started = time.perf_counter()
         supports = with_numpy(X, y, dtype)

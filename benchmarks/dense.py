@@ -1,4 +1,4 @@
-"""Dense rows, 60,000 × 784: whole fits beside scikit-learn, and epochs beside a bare read of the array."""
+"""Dense rows, 60,000 × 784: whole fits against scikit-learn, and epochs against a bare read of the array."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ READ_SHARE = {"cyclic": 0.65, "shuffle": 0.45}
 
 
 def pixels(seed: int = 0) -> tuple[Any, Any]:
-    """uint8 rows about two class means that overlap a little, as digits do.
+    """uint8 rows around two class means that overlap a little, as digits do.
 
-    The last row repeats the first with the other label: no run can converge, so that every
-    contender goes through all the epochs it was given.
+    The last row repeats the first with the other label: no run can converge, so every
+    contender runs all of its epochs.
     """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, ROWS)

@@ -23,14 +23,14 @@ from novikoff.distributed.linear_shard import LinearMethod, RowShard
 from novikoff.distributed.mixing import cuts
 from novikoff.training.weights import Settings
 
-CACHE = 32 << 20  # the processor's last
+CACHE = 32 << 20  # the processor's last level
 SHARDS = 8
 MB = 1 << 20
 
 
 # ---- rows, made on the workers -------------------------------------------------------------------------
 def dense_shard(seed: int, n: int, d: int) -> tuple[Any, Any]:
-    """float32 rows; a tenth of the labels are wrong, so that no epoch is without updates."""
+    """float32 rows; a tenth of the labels are wrong, so that every epoch has updates."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d), dtype=np.float32)
     y = (X @ np.random.default_rng(99).standard_normal(d, dtype=np.float32) > 0) ^ (rng.random(n) < 0.1)
@@ -38,14 +38,14 @@ def dense_shard(seed: int, n: int, d: int) -> tuple[Any, Any]:
 
 
 def text_shard(seed: int, n: int, bits: int) -> tuple[Any, Any]:
-    """CSR rows of words, float64, about 41 a row."""
+    """CSR rows of words, float64, about 41 per row."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     return rows(zipf_columns(rng, y, 41, bits), 1 << bits, rng), y
 
 
 def even_shard(seed: int, n: int, bits: int) -> tuple[Any, Any]:
-    """CSR rows of columns spread evenly, 40 a row."""
+    """CSR rows of uniform columns, 40 per row."""
     rng = np.random.default_rng(seed)
     return rows(rng.integers(0, 1 << bits, (n, 40)), 1 << bits, rng), rng.integers(0, 2, n)
 
@@ -70,7 +70,7 @@ def spread(client: Client, shard: Any, n: int, size: int, shards: int = SHARDS) 
 
 
 def fitted(client: Client | None, X: Any, y: Any, **options: Any) -> Any:
-    """A model, in the order of the rows."""
+    """A model fitted in the order of the rows."""
     options = {"order": "cyclic"} | options
     if client is None:
         return Perceptron(**options).fit(X, y)
@@ -104,9 +104,9 @@ def one_and_two(name: str, shard: Any, n: int, size: int, repeat: int) -> Row:
 
 # ---- bytes ---------------------------------------------------------------------------------------------
 def least(shards: list[RowShard], owners: list[str], d: int, epochs: int) -> list[int]:
-    """Bytes that must come to the workers after each epoch, so that each has the mixture.
+    """Bytes that the workers must receive after each epoch, so that each has the mixture.
 
-    Where shards on other workers changed a coordinate, a worker needs a number of 8 bytes from there; places
+    Where shards on other workers changed a coordinate, a worker needs a number of 8 bytes from there; indices
     are not counted. Where all of d coordinates change, W workers must receive 2(W − 1)·d numbers (Patarasuk
     and Yuan 2009), which is the same for two.
     """
@@ -122,7 +122,7 @@ def least(shards: list[RowShard], owners: list[str], d: int, epochs: int) -> lis
 
 
 def traffic(_: int) -> Iterator[Row]:
-    """Bytes that two workers receive in an epoch, counted at their sockets, beside the least."""
+    """Bytes that two workers receive per epoch, counted at their sockets, compared with the minimum."""
     work: tuple[tuple[str, Any, int, int], ...] = (
         ("2^17 weights, all changed", dense_shard, 32, 1 << 17),
         ("2^22 weights, 1 in 128 changed", few_shard, 20_000, 22),
@@ -139,7 +139,7 @@ def traffic(_: int) -> Iterator[Row]:
             needed = least(shards, owners, X.shape[1], 2)
             moved, ratio = min(came), min(came) / max(needed)
             yield Row(
-                f"bytes to workers in an epoch: {name}", size_of(moved), "the least", size_of(max(needed)),
+                f"bytes to workers per epoch: {name}", size_of(moved), "the least", size_of(max(needed)),
                 f"{ratio:.2f}",
             )  # fmt: skip
             yield Row("— in the epoch with the most (Dask may move shards)", size_of(max(came)))
@@ -147,7 +147,7 @@ def traffic(_: int) -> Iterator[Row]:
 
 
 def size_of(n: float) -> str:
-    """Bytes as people say them."""
+    """Bytes in a readable unit."""
     return f"{n / MB:.4g} MB" if n >= MB else f"{n / 1024:.4g} kB"
 
 
@@ -156,7 +156,7 @@ LIMIT = 400 * MB
 
 
 def write_files(folder: str, n_files: int, each: int) -> list[str]:
-    """Files of LIBSVM text, so many bytes each: 4,000 rows, again and again."""
+    """Files of LIBSVM text of at least `each` bytes: 4,000 rows, repeated."""
     names = []
     for k in range(n_files):
         X, y = text_shard(k, 4_000, 20)
@@ -175,7 +175,7 @@ def write_files(folder: str, n_files: int, each: int) -> list[str]:
 
 
 def files(_: int) -> Iterator[Row]:
-    """Files larger than the memory of a worker, learned from under that limit."""
+    """Training on files that are larger than the memory limit of a worker."""
     with tempfile.TemporaryDirectory() as folder, cluster.workers(2, LIMIT) as client:
         names = write_files(folder, SHARDS, 80 * MB)
         size = sum(Path(name).stat().st_size for name in names)
@@ -189,7 +189,7 @@ def files(_: int) -> Iterator[Row]:
         )  # fmt: skip
         yield Row("— before the fit", size_of(idle))
         seconds = min(record["seconds"] for record in model.history_)
-        yield Row("— an epoch over the files", span(seconds), "", "", f"{size / seconds / 1e6:.0f} MB/s")
+        yield Row("— one epoch over the files", span(seconds), "", "", f"{size / seconds / 1e6:.0f} MB/s")
 
 
 def wide(_: int) -> Iterator[Row]:
@@ -204,12 +204,12 @@ def wide(_: int) -> Iterator[Row]:
                   f"{most / table:.2f}")  # fmt: skip
         yield Row("— of the client and scheduler", size_of(here), "the weights", size_of(table),
                   f"{here / table:.2f}")  # fmt: skip
-        yield Row(f"— an epoch of 4 × {n:,} rows", span(model.history_[0]["seconds"]))
+        yield Row(f"— one epoch of 4 × {n:,} rows", span(model.history_[0]["seconds"]))
 
 
 # ---- accuracy ------------------------------------------------------------------------------------------
 def accuracy(_: int) -> Iterator[Row]:
-    """Averaged weights beside those of one learner, ten epochs, on rows that were not learned from."""
+    """Averaged weights compared with those of one learner, ten epochs, on held-out rows."""
     if not mixed.at_hand():
         yield skipped("accuracy on real data", "not at hand")
         return

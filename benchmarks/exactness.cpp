@@ -1,9 +1,9 @@
-// What exact decisions cost in instructions: the library's epoch beside a naive twin that takes the
-// float score at its word. Both use the same rows, dots, updates, checks of the first epoch and
-// prefetching, so that the difference is the filter, its norms, and the fallbacks.
+// The cost of exact decisions in instructions: the library's epoch compared with a naive twin that
+// trusts the float score. Both use the same rows, dots, updates, first-epoch checks and prefetching,
+// so the difference is the filter, its norms, and the fallbacks.
 //
-//   exactness SET exact|naive first|later    runs one first epoch and one later one, the chosen one
-//                                            inside `counted`, where a profiler may count it
+//   exactness SET exact|naive first|later    runs one first epoch and one later epoch, the chosen one
+//                                            inside `counted`, where a profiler can count it
 //   exactness SET fallbacks EPOCHS           prints visits, updates, compensated sums, accumulators
 #include <cstdio>
 #include <cstdlib>
@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "../native/loops.h"
+#include "linear/loops.h"
 
 using namespace novikoff;
 
-// The library's loop and its counts, less everything that makes decisions exact: no norms of weights,
-// no bounds, no second look.
+// The library's loop and its counts, without everything that makes decisions exact: no norms of
+// weights, no bounds, no exact recheck.
 struct Naive {
     double* weights;
     double bias = 0, bias2 = 1, largest_norm2 = -1, step_sum = 0;
@@ -84,7 +84,7 @@ struct Data {
 constexpr int64_t kRows = 5000;
 
 // Text: `stored` different words of zipf frequency, two thirds of them from the vocabulary of the
-// row's own class; their tf-idf scaled to norm 1, or just 1 each.
+// row's own class; the values are tf-idf scaled to norm 1, or 1 each.
 Data text(int64_t stored, bool tfidf) {
     std::mt19937_64 rng(1);
     std::uniform_real_distribution<double> uniform(0, 1);

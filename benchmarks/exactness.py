@@ -1,4 +1,4 @@
-"""What exact decisions cost: instructions beside a naive twin, and how often the float sum is not enough."""
+"""The cost of exact decisions: instructions against a naive twin, and how often float sums are not enough."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from benchmarks.table import Row, skipped
 from novikoff import Perceptron
 
 SETS = {
-    "tfidf:40": "tf-idf text, 40 a row",
-    "tfidf:75": "tf-idf text, 75 a row",
-    "bag:40": "binary bags of words, 40 a row",
-    "bag:75": "binary bags of words, 75 a row",
-    "dense:40": "dense, 40 a row",
-    "dense:75": "dense, 75 a row",
-    "dense:784": "dense, 784 a row",
+    "tfidf:40": "tf-idf text, 40 per row",
+    "tfidf:75": "tf-idf text, 75 per row",
+    "bag:40": "binary bags of words, 40 per row",
+    "bag:75": "binary bags of words, 75 per row",
+    "dense:40": "dense, 40 per row",
+    "dense:75": "dense, 75 per row",
+    "dense:784": "dense, 784 per row",
 }
 AT_MOST = 0.02  # more instructions than the naive twin
-EPOCHS = 10  # over which fallbacks are counted
+EPOCHS = 10  # for the counts of fallbacks
 DATA = Path(os.environ.get("NOVIKOFF_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REAL = ("a9a.xz", "w8a.xz", "phishing.txt.xz", "mushrooms.txt.xz", "ijcnn1.trn.bz2")
 
 
 def instructions(repeat: int) -> Iterator[Row]:
-    """Counts do not vary, so that one run of each is enough."""
-    work = "instructions a row, {}, {} epoch"
+    """Counts do not vary, so one run of each is enough."""
+    work = "instructions per row, {}, {} epoch"
     if which("valgrind") is None or compiler() is None:
         yield skipped(work.format("any set", "any"), "needs valgrind and a C++ compiler")
         return
@@ -58,7 +58,7 @@ def instructions(repeat: int) -> Iterator[Row]:
 
 
 def fallbacks(repeat: int) -> Iterator[Row]:
-    """Decisions for which the float sum was not enough, of all decisions of some epochs."""
+    """The share of decisions for which the float sum was not enough, over some epochs."""
     if compiler() is None:
         yield skipped("fallbacks, made-up sets", "no C++ compiler")
     else:
@@ -71,13 +71,13 @@ def fallbacks(repeat: int) -> Iterator[Row]:
     for file in REAL:
         path = DATA / "libsvm" / file
         if not path.exists():
-            yield skipped(f"fallbacks, {file}", f"{path} is not there (NOVIKOFF_DATA names the folder)")
+            yield skipped(f"fallbacks, {file}", f"{path} does not exist (NOVIKOFF_DATA names the folder)")
             continue
         X, y = read(path)
         for storage, rows in (("CSR", X), ("dense", X.toarray())):
             report = Perceptron(max_epochs=EPOCHS, random_state=0).fit(rows, y).report()
             visits = report.n_rows * report.n_epochs
-            name = f"{file.split('.')[0]} ({storage}, {X.nnz / X.shape[0]:.0f} a row)"
+            name = f"{file.split('.')[0]} ({storage}, {X.nnz / X.shape[0]:.0f} per row)"
             yield rates(name, visits, report.updates, report.compensated, report.accumulator)
 
 

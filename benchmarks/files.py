@@ -1,4 +1,4 @@
-"""From a file to a model: whole commands beside Vowpal Wabbit, readers beside those to be had."""
+"""From a file to a model: whole commands against Vowpal Wabbit, readers against those of other libraries."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from novikoff.training.weights import Settings
 
 ROWS = 1_670_000  # about 600 MB
 WABBIT = "import sys, vowpalwabbit; vowpalwabbit.Workspace(sys.argv[1], enable_logging=False)"
-# its defaults, and the nearest it has to a perceptron: one weight a feature, a plain step at a hinge loss
+# its defaults, and its nearest setting to a perceptron: one weight per feature, a plain step on a hinge loss
 SETTINGS = {"its defaults": "", "--sgd --loss_function hinge": "--sgd --loss_function hinge"}
 
 
 def commands(repeat: int) -> Iterator[Row]:
-    """600 MB of text, from page cache, whole processes; then how much memory 2 GB take."""
+    """Whole processes on 600 MB of text from the page cache; then the memory for 2 GB."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, ROWS)
@@ -76,7 +76,7 @@ def commands(repeat: int) -> Iterator[Row]:
 
 
 def memory(folder: Path, fit: list[str]) -> Row:
-    """The peak of a whole command over some 2 GB."""
+    """The peak memory of a whole command over some 2 GB."""
     once = folder / "rows.svm"
     four = folder / "four.svm"
     with four.open("wb") as out:
@@ -85,9 +85,7 @@ def memory(folder: Path, fit: list[str]) -> Row:
                 shutil.copyfileobj(rows, out, 1 << 24)
     process = subprocess.Popen([*fit, str(four)], stdout=subprocess.DEVNULL)
     status, peak = Path(f"/proc/{process.pid}/status"), 0
-    while (
-        process.poll() is None
-    ):  # its own high water mark: what `wait` reports counts the parent's memory too
+    while process.poll() is None:  # its own peak: the figure that `wait` reports includes the parent's memory
         with contextlib.suppress(OSError, StopIteration):
             lines = status.read_text().splitlines()
             peak = int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) // 1000
@@ -98,7 +96,7 @@ def memory(folder: Path, fit: list[str]) -> Row:
 
 
 def reading(repeat: int) -> Iterator[Row]:
-    """In one process: file to model beside scikit-learn, and the parsers alone, in processor time."""
+    """In one process: file to model against scikit-learn, and the parsers alone, in processor time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, 220_000)
@@ -107,7 +105,7 @@ def reading(repeat: int) -> Iterator[Row]:
 
         def theirs() -> object:
             X, y = load_svmlight_file(str(path), zero_based=False)
-            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it takes no others
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it needs these
             return PeerPerceptron(max_iter=1, tol=None).fit(X, y)
 
         contenders: dict[str, Callable[[], object]] = {
@@ -129,7 +127,7 @@ def reading(repeat: int) -> Iterator[Row]:
 
 
 def parsing(path: Path, repeat: int, target: int) -> Row:
-    """All blocks of a file on one thread: bytes a second of that core."""
+    """All blocks of a file on one thread, in bytes per second of that core."""
     source, size = open_source(path, n_jobs=1), path.stat().st_size / 1e6
 
     def read() -> None:
@@ -154,7 +152,7 @@ def tables(repeat: int) -> Iterator[Row]:
     packed = DATA / "covtype" / "covtype.csv.gz"
     work = "CSV with 54 number columns to model, one pass"
     if not packed.exists():
-        yield skipped(work, "covtype is not there")
+        yield skipped(work, "covtype is not available")
         return
     import pandas as pd
 
@@ -184,10 +182,10 @@ def fit_file(path: Path, **options: object) -> object:
 
 
 def write(folder: Path, rows: int) -> None:
-    """rows.svm and rows.vw: some 36 features a row, four in ten of value 1, the others with four decimals.
+    """rows.svm and rows.vw: some 36 features per row, four in ten of value 1, the others with four decimals.
 
     Indices are spread over five orders of magnitude, as those of words are; labels are those of a hidden
-    linear teacher, one in twenty turned round.
+    linear teacher, one in twenty flipped.
     """
     rng = np.random.default_rng(0)
     columns = [str(j) for j in range(100_001)]

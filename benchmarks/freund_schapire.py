@@ -1,8 +1,8 @@
 """Freund and Schapire on MNIST: `python -m benchmarks.freund_schapire` prints the table of docs/mnist.md.
 
-One perceptron for each digit against the rest, K(x, z) = (1 + x·z/s)^d, d = 1 to 6, after 0.1 to 10 epochs;
-predictions by the last, the averaged and the voted weights, all from one fit a degree. Pixels lie in [0, 1];
-s = 1 unless `--scale` says otherwise (50: pixels divided by √50, which makes the constant term weigh more).
+It fits one perceptron per digit against the rest, K(x, z) = (1 + x·z/s)^d, d = 1 to 6, after 0.1 to 10
+epochs; predictions by the last, the averaged and the voted weights all come from one fit per degree. Pixels
+lie in [0, 1]; `--scale` sets s, 1 by default (50: pixels divided by √50, so the constant term weighs more).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hindsight import DATA
-from novikoff.kernel import dual_training as dualtraining
+from novikoff.kernel.dual import DualTrainer
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import NamedKernel
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 
 EPOCHS = (0.1, 1, 2, 3, 4, 10)
@@ -41,16 +42,16 @@ def predicted(model: DualModel, way: str, X: Any) -> Any:
 
 
 def degree_rows(degree: int, scale: float, rows: int | None, seed: int) -> list[list[str]]:
-    """A degree's part of the table: test errors in percent by each way, then mistakes and supports."""
+    """The table's rows of one degree: test errors in percent by each way, then mistakes and supports."""
     X, y = images("train")
     X, y = X[:rows], y[:rows]
     test, digits = images("t10k")
     kernel = NamedKernel("poly", gamma=1 / (255**2 * scale), coef0=1.0, degree=degree)
     plan = Plan(max_epochs=max(int(t) for t in EPOCHS), rng=np.random.default_rng(seed), n_jobs=-1)
     started = time.perf_counter()
-    model, _ = dualtraining.fit(
-        DualModel.empty(kernel, 10, joint=False, like=X), X, y.astype(np.int32), plan, cache_bytes=1 << 30
-    )
+    earlier = DualModel.empty(kernel, 10, joint=False, like=X)
+    trainer = DualTrainer(earlier, X, y.astype(np.int32), plan, cache_bytes=1 << 30)
+    model = trainer.fitted(train(trainer, plan))
     print(
         f"degree {degree}: {len(model.support):,} supports, {time.perf_counter() - started:.0f} s", flush=True
     )
@@ -67,8 +68,8 @@ def degree_rows(degree: int, scale: float, rows: int | None, seed: int) -> list[
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.freund_schapire", description=__doc__)
     parser.add_argument("--degrees", type=int, nargs="+", default=[1, 2, 3, 4, 5, 6])
-    parser.add_argument("--scale", type=float, default=1.0, help="what x·z is divided by (default 1)")
-    parser.add_argument("--rows", type=int, help="take only so many training images")
+    parser.add_argument("--scale", type=float, default=1.0, help="divisor of x·z (default 1)")
+    parser.add_argument("--rows", type=int, help="number of training images (default: all)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     table = [f"| d | | {' | '.join(f'T = {t:g}' for t in EPOCHS)} |", "|---|---|" + "---:|" * len(EPOCHS)]

@@ -1,4 +1,4 @@
-"""The best bound in hindsight beside what a perceptron does: `python -m benchmarks.hindsight`.
+"""The best bound in hindsight compared with a perceptron's mistakes: `python -m benchmarks.hindsight`.
 
 Prints the table of docs/bounds.md: real files, one pass over the rows in random orders, with a bias.
 """
@@ -29,7 +29,7 @@ FILES = {
     "phishing": "libsvm/phishing.txt.xz",
     "mushrooms": "libsvm/mushrooms.txt.xz",
     "splice": "libsvm/splice.txt.xz",
-    "covtype": "covtype/covtype.csv.gz",  # class 2 against the rest, as it is: not scaled
+    "covtype": "covtype/covtype.csv.gz",  # class 2 against the rest, not scaled
 }
 
 
@@ -58,7 +58,7 @@ def read_file(path: Path) -> tuple[Any, Any]:
 class Measured:
     """One file."""
 
-    mistakes: list[int]  # of one pass in each order
+    mistakes: list[int]  # of one pass per order
     w: Any  # weights after the last of them, in the lifted space
     best: dict[str, Hindsight]
     seconds: dict[str, float]
@@ -70,7 +70,7 @@ def measure(X: Any, y: Any, orders: int = 5) -> Measured:
     mistakes = []
     for seed in range(orders):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one pass separates nothing
+            warnings.simplefilter("ignore")  # one pass does not separate the rows
             model = Perceptron(order="shuffle", random_state=seed, max_epochs=1).fit(X, y)
         mistakes.append(model.n_mistakes_)
     best, seconds = {}, {}

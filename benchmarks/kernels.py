@@ -1,4 +1,4 @@
-"""Kernel perceptrons beside scikit-learn's SVC, on the same rows with the same kernel, in one run."""
+"""Kernel perceptrons compared with scikit-learn's SVC, on the same rows with the same kernel, in one run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from novikoff import KernelPerceptron
 
 CACHE = 1024  # megabytes, for both
 EPOCHS = 10
-SCALE = 50  # x·z is divided by it: SVC's error is 1.7 % so, and 2.6 % with plain pixels in [0, 1]
+SCALE = 50  # divisor of x·z: SVC's error is 1.7 % with it, and 2.6 % with plain pixels in [0, 1]
 WITHIN = 0.5  # percentage points between the errors on ijcnn1
 
 PEAK = """
@@ -36,7 +36,7 @@ def peak():  # VmHWM, in bytes
 warnings.simplefilter("ignore")
 X, y = images("train")
 model = KernelPerceptron("poly", degree=4, gamma=1 / 255**2, max_epochs=1, random_state=0)
-model.fit(X[:500], y[:500])  # what the process itself needs
+model.fit(X[:500], y[:500])  # the memory that the process itself needs
 model.set_params(cache_mb=int(sys.argv[1]), max_epochs=int(sys.argv[2]))
 before = peak()
 model.fit(X, y)
@@ -52,12 +52,12 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def quietly(work: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ten epochs need not separate
+        warnings.simplefilter("ignore")  # ten epochs need not separate the rows
         return work()
 
 
 def fits(ours: Any, peer: Any, X: Any, own: Any, y: Any, repeat: int) -> tuple[float, float]:
-    """The best time of ours, before and after the peer's one, and the peer's."""
+    """The best of our times before and after the peer's run, and the peer's time."""
     seconds = [timed(lambda: quietly(lambda: ours.fit(own, y)))[0] for _ in range(max(repeat // 3, 1))]
     takes, _ = timed(lambda: peer.fit(X, y))
     seconds += [timed(lambda: quietly(lambda: ours.fit(own, y)))[0]]
@@ -69,7 +69,7 @@ def percent(wrong: float) -> str:
 
 
 def errors(work: str, ours: float, peer: float, within: float) -> Row:
-    """Test errors beside one another; novikoff's may be worse by so many percentage points."""
+    """Both test errors; novikoff's may be worse by `within` percentage points."""
     more = 100 * (ours - peer)
     target = f"≤ +{within:g}" if within else "no worse"
     return Row(work, percent(ours), "SVC", percent(peer), f"{more:+.2f}", target, more <= within)
@@ -81,7 +81,7 @@ def mnist(repeat: int) -> Iterator[Row]:
         yield skipped("MNIST", "not at hand")
         return
     (X, y), (test, digits) = images("train"), images("t10k")
-    real, real_test = X / 255.0, test / 255.0  # the same kernel: SVC takes no whole numbers
+    real, real_test = X / 255.0, test / 255.0  # the same kernel: SVC does not accept integers
     ours = KernelPerceptron(
         "poly", degree=4, gamma=1 / (255**2 * SCALE), cache_mb=CACHE, random_state=0, n_jobs=-1
     )
@@ -97,7 +97,7 @@ def mnist(repeat: int) -> Iterator[Row]:
     spent = [record["seconds"] for record in ours.history_]
     part = spent[-1] / spent[0]
     yield Row(
-        f"epoch {len(spent)} beside epoch 1", f"{spent[-1]:.2f} s", "epoch 1", f"{spent[0]:.2f} s",
+        f"epoch {len(spent)} against epoch 1", f"{spent[-1]:.2f} s", "epoch 1", f"{spent[0]:.2f} s",
         f"{part:.3f}", "< 0.2", part < 0.2,
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def ijcnn1(repeat: int) -> Iterator[Row]:
 
 
 def memory(_: int) -> Iterator[Row]:
-    """What a fit takes beyond the data, for two sizes of the cache."""
+    """The memory of a fit beyond the data, for two sizes of the cache."""
     if not (DATA / "mnist").exists():
         yield skipped("memory of a kernel fit", "not at hand")
         return

@@ -1,4 +1,4 @@
-"""What the numbers were measured on, and with which versions."""
+"""The machine and the package versions behind the figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = ("novikoff", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit
 
 
 def facts() -> list[str]:
-    """One line each about the processor, its caches, its memory, and the packages."""
+    """One line each on the processor, its caches, its memory, and the packages."""
     lines = [f"{_processor()}, {len(os.sched_getaffinity(0))} cores to run on, {platform.machine()}"]
     if caches := _caches():
         lines.append(f"caches seen by one core: {caches}")

@@ -1,4 +1,4 @@
-"""The largest margin of 100,000 × 100 separable rows, beside LinearSVC run to the same margin."""
+"""The largest margin of 100,000 × 100 separable rows, compared with LinearSVC run to the same margin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from novikoff.theory import max_margin
 
 ROWS, COLUMNS, MARGIN, GAP = 100_000, 100, 0.2, 1e-3
 MOST_ITERATIONS = 128_000
-LARGE = 100.0  # C; the weights of the hard-margin solution sum to 1/γ² = 25, so that none of them reaches it
+LARGE = 100.0  # C; the weights of the hard-margin solution sum to 1/γ² = 25, so none of them reaches C
 
 
 def rows(n: int, dtype: Any, seed: int = 0) -> tuple[Any, Any]:
@@ -35,7 +35,7 @@ def attained(X: Any, y: Any, w: Any) -> float:
 
 
 def peer(X: Any, y: Any, iterations: int) -> Any:
-    # tol ends it never, so that the iterations say how far it runs; shrinking makes the late ones cheap
+    # tol never stops it, so the iterations decide how far it runs; shrinking makes the late ones cheap
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         svc = LinearSVC(
@@ -45,7 +45,7 @@ def peer(X: Any, y: Any, iterations: int) -> Any:
 
 
 def enough(X: Any, y: Any, wanted: float) -> tuple[int, float]:
-    """Iterations after which LinearSVC attains the margin, or the most that it gets, and what it attains."""
+    """Iterations after which LinearSVC attains the margin, or the most allowed, and the attained margin."""
     iterations = 2_000
     while True:
         margin = attained(X, y, peer(X, y, iterations))

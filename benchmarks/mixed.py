@@ -1,7 +1,7 @@
-"""Accuracy of mixed weights beside one learner's, by shards and epochs: `python -m benchmarks.mixed [set …]`.
+"""Accuracy of mixed weights against one learner, by shards and epochs: `python -m benchmarks.mixed [set …]`.
 
-Prints tables of docs/scale.md. All shards are learned from in this process, by the functions that run on the
-workers: for so many shards the weights are those of any cluster, bit for bit.
+Prints tables of docs/scale.md. All shards are learned in this process, by the functions that run on the
+workers: for the same shards the weights are those of any cluster, bit for bit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from novikoff.distributed.linear_shard import LinearMethod, RowShard, order_stat
 from novikoff.training.weights import Model, Settings
 
 SHARDS = (2, 8, 32)
-MANY = (128, 512)  # where there are rows enough
+MANY = (128, 512)  # where there are enough rows
 EPOCHS = 10
-MOST = 60  # epochs, where the accuracy is not yet near
-NEAR = 0.005  # of the accuracy that one learner comes to
+MOST = 60  # epochs at most, while the accuracy is not yet near
+NEAR = 0.005  # of the accuracy that one learner reaches
 
-Set = tuple[Any, Any, Any, Any]  # rows and labels to learn from and to test with, the former in random order
+Set = tuple[Any, Any, Any, Any]  # training rows and labels, in random order, and test rows and labels
 
 
 def census() -> Set:
@@ -37,7 +37,7 @@ def census() -> Set:
 
 
 def forest() -> Set:
-    """Class 2 of covtype against the rest; columns divided by their largest, every fifth row to test."""
+    """Class 2 of covtype against the rest; columns divided by their maximum, every fifth row held out."""
     X, y = read("covtype")
     X = X / X.max(axis=0)
     held = np.arange(len(y)) % 5 == 4
@@ -45,7 +45,7 @@ def forest() -> Set:
 
 
 def news() -> Set:
-    """20 Newsgroups, by date: tf-idf of words that come twice or more, 20 classes."""
+    """20 Newsgroups, by date: tf-idf of words that occur in at least two documents, 20 classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     def lines(part: str) -> tuple[list[str], list[str]]:
@@ -75,13 +75,13 @@ def at_hand() -> dict[str, Callable[[], Set]]:
 
 
 def shuffled(rows: Set, seed: int = 0) -> Set:
-    """Rows to learn from in random order, so that every shard is a sample of all."""
+    """The training rows in random order, so that every shard is a sample of all."""
     X, y, test, labels = rows
     order = np.random.default_rng(seed).permutation(len(y))
     return X[order], y[order], test, labels
 
 
-# ---- learning from shards, all in one place ------------------------------------------------------------
+# ---- learning from shards in one process ------------------------------------------------------------
 def cut(X: Any, y: Any, n_shards: int) -> list[RowShard]:
     """Neighbouring rows as shards."""
     places = mixing.cuts(len(y), n_shards)
@@ -91,7 +91,7 @@ def cut(X: Any, y: Any, n_shards: int) -> list[RowShard]:
 def rounds(
     method: LinearMethod, shards: Sequence[RowShard], how: str
 ) -> Iterator[tuple[Model, list[mixing.Change]]]:
-    """The mixed model after each epoch and what every shard changed in it, without end."""
+    """The mixed model after each epoch and the changes of every shard, without end."""
     table, standing = method.begin()
     orders = order_states(np.random.default_rng(0), len(shards))
     while True:
@@ -115,13 +115,13 @@ def learned(X: Any, y: Any, n_shards: int, how: str, *, average: bool) -> Iterat
 
 
 def accuracy(model: Model, X: Any, y: Any) -> float:
-    """Of the averaged weights where there are some."""
+    """The accuracy, of the averaged weights where they exist."""
     found = model.scorer(averaged=model.settings.average).predict(X)
     return float(np.mean(np.unique(y)[found] == y))
 
 
 def accuracies(rows: Set, n_shards: int, how: str, near: float = 0.0) -> list[float]:
-    """Of averaged weights on the rows held out, after each of ten epochs or more, until it is so high."""
+    """Accuracies of averaged weights on held-out rows per epoch: ten, then until `near` or `MOST`."""
     X, y, test, labels = rows
     found: list[float] = []
     for model in learned(X, y, n_shards, how, average=True):
@@ -140,7 +140,7 @@ def epochs_to(curve: Sequence[float], target: float) -> int | None:
     return next((k for k, value in enumerate(curve, 1) if value >= target), None)
 
 
-def beside_one(name: str, rows: Set, many: Sequence[int]) -> Iterator[str]:
+def against_one(name: str, rows: Set, many: Sequence[int]) -> Iterator[str]:
     """Lines of the table for one set."""
     alone = accuracies(rows, 1, "uniform")
     yield f"| {name} | 1 | | {alone[0]:.2%} | {alone[9]:.2%} | | {epochs_to(alone, alone[9] - NEAR)} |"
@@ -164,15 +164,15 @@ def to_separation(X: Any, y: Any, n_shards: int, how: str) -> tuple[int, int]:
 
 
 def main() -> None:
-    print(f"| set | shards | mixing | 1 epoch | {EPOCHS} epochs | beside one learner | epochs to within "
+    print(f"| set | shards | mixing | 1 epoch | {EPOCHS} epochs | against one learner | epochs to within "
           f"{100 * NEAR:g} % |\n|---|---|---|---|---|---|---|")  # fmt: skip
     sets = at_hand()
     for name in sys.argv[1:] or sets:
         rows = sets[name]()
-        for line in beside_one(name, shuffled(rows), MANY if name != "newsgroups" else ()):
+        for line in against_one(name, shuffled(rows), MANY if name != "newsgroups" else ()):
             print(line, flush=True)
         if name == "covtype":
-            for line in beside_one("covtype, shards as the file has its rows", rows, ()):
+            for line in against_one("covtype, shards as the file has its rows", rows, ()):
                 print(line, flush=True)
     if (DATA / FILES["mushrooms"]).exists():
         print("\n| mushrooms, shards | mixing | epochs | updates |\n|---|---|---|---|")

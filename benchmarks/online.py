@@ -41,7 +41,7 @@ def one_by_one(model: Any, stream: list[tuple[dict[str, float], bool]]) -> Calla
 
 
 def vowpal_wabbit(stream: list[tuple[dict[str, float], bool]]) -> dict[str, Callable[[], object]]:
-    """An Example made once per row, from the dict itself or from a line of text, for both calls."""
+    """One Example per row, made from the dict itself or from a line of text, serves both calls."""
     from vowpalwabbit import Workspace
 
     workspace = Workspace("--binary --loss_function hinge --quiet")

@@ -1,12 +1,12 @@
 // How fast can one thread read an array? Every byte is loaded into a vector register once and
-// xor-ed into a sum that somebody looks at, and nothing else is done.
+// xor-ed into a sum that the caller reads; nothing else is done.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 typedef uint64_t Vec __attribute__((vector_size(32)));
 
-// Several streams keep more of the memory's banks and prefetchers busy than one.
+// Several streams keep more memory banks and prefetchers busy than one.
 template <int Streams>
 static uint64_t read(const char* p, size_t bytes) {
     constexpr size_t kBlock = 256;

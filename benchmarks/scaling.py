@@ -1,15 +1,15 @@
-"""What an epoch of iterative parameter mixing costs on W workers: a model, its fit, and a simulation.
+"""The cost of an epoch of iterative parameter mixing on W workers: a model, its fit, and a simulation.
 
-    python -m benchmarks.scaling            measure on two workers here, fit, and carry it to 1,000
+    python -m benchmarks.scaling            measure on two workers here, fit, and extrapolate to 1,000
     python -m benchmarks.scaling --picture PATH
 
-An epoch is compute, mixing and straggling:
+An epoch consists of compute, mixing and straggling:
 
     T(W) = c·n/W  +  t₀ + a·(tasks) + b·(bytes on the longest way)  +  (slowest shard − mean shard)
 
-with one shard a worker. c is the seconds a row takes; a what a task costs the scheduler, which does one at a
-time; b the seconds a byte takes on a worker's line; t₀ what remains: messages that wait for one another.
-Without stragglers that is a closed form (`Cluster.epoch`); with them `simulate` draws each shard's time from
+with one shard per worker. c is the time per row; a is the cost of a task to the scheduler, which processes
+one at a time; b is the time per byte on a worker's line; t₀ is the rest: messages that wait for one another.
+Without stragglers this is a closed form (`Cluster.epoch`); with them `simulate` draws each shard's time from
 a lognormal law and follows the tasks one by one.
 """
 
@@ -26,19 +26,19 @@ import numpy.typing as npt
 
 from novikoff.distributed.mixing import FAN_IN, groups
 
-SLICE, SLICES = 1 << 23, 64  # as novikoff.dask cuts the table
+SLICE, SLICES = 1 << 23, 64  # as novikoff.dask slices the table
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 128, 256, 512, 1000)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be learned, on how many workers, one shard each unless `shards` says more."""
+    """The size of a training task, and its workers, with one shard each unless `shards` is set."""
 
     rows: int
     table: int  # bytes of the shared weights (and sums)
     workers: int
     shards: int = 0
-    changed: float = 1.0  # which part of the table a shard gives back
+    changed: float = 1.0  # the fraction of the table that a shard returns
 
     @property
     def n_shards(self) -> int:
@@ -49,22 +49,22 @@ class Work:
         return min(max(-(-self.table // SLICE), 1), SLICES)
 
     def levels(self) -> list[int]:
-        """How many sums each level of the tree has."""
+        """The number of sums on each level of the tree."""
         found = [len(groups(self.n_shards))]
         while found[-1] > 1:
             found.append(len(groups(found[-1])))
         return found
 
     def tasks(self) -> int:
-        """Tasks of an epoch: learning and counts by shard; pieces, sums, mixture and hand-out by slice."""
+        """Tasks of an epoch: training, counts by shard; pieces, sums, mixture, distribution by slice."""
         pieces = self.n_shards * self.slices if self.slices > 1 else 0
         return 2 * self.n_shards + pieces + self.slices * (sum(self.levels()) + 2)
 
     def spread(self) -> float:
         """Bytes on the longest way of the table to all workers.
 
-        Who has a slice passes it on, so that the holders double in every round, and slices go side by side.
-        A table of one slice goes by the client, in and out.
+        A worker that has a slice passes it on, so the holders double in every round, and slices travel in
+        parallel. A table of one slice passes through the client, in and out.
         """
         by_client = 3 * self.table if self.slices == 1 else 0
         if self.workers == 1:
@@ -72,7 +72,7 @@ class Work:
         return by_client + self.table * (1 + math.ceil(math.log2(self.workers)) / self.slices)
 
     def sums(self) -> float:
-        """Bytes on the longest way up the tree: a sum takes `FAN_IN` in; workers share a level's sums."""
+        """Bytes on the longest way up the tree: a sum receives `FAN_IN` changes; workers share them."""
         if self.workers == 1:
             return 0.0
         way, below = 0.0, self.n_shards
@@ -108,16 +108,16 @@ class Cluster:
 def simulate(cluster: Cluster, work: Work, rng: np.random.Generator) -> float:
     """Seconds of one epoch, task by task.
 
-    The scheduler sends out the learning tasks, `task` seconds each; a worker begins when it has the table and
-    its task, takes a lognormal time of mean rows·row/shards a shard, and reports. When all have reported, the
-    trees follow.
+    The scheduler sends out the training tasks, `task` seconds each; a worker begins when it has the table and
+    its task, takes a lognormal time of mean rows·row/shards per shard, and reports. When all have reported,
+    the trees follow.
     """
     n, s = work.n_shards, cluster.sigma
     each = cluster.row * work.rows / n * np.exp(s * rng.standard_normal(n) - s * s / 2)
     sent = cluster.byte * work.spread() + cluster.still + cluster.task * np.arange(1, n + 1)
     free = sent + each if n == work.workers else np.zeros(work.workers)
     for begin, takes in zip(sent, each, strict=True) if n != work.workers else ():
-        k = int(np.argmin(free))  # whoever is free first takes the next shard
+        k = int(np.argmin(free))  # the worker that is free first takes the next shard
         free[k] = max(free[k], begin) + takes
     rest = work.tasks() - n
     return float(free.max() + cluster.task * rest + cluster.byte * work.sums())
@@ -130,10 +130,10 @@ def mean_epoch(cluster: Cluster, work: Work, draws: int = 200, seed: int = 0) ->
 
 
 def epochs_needed(shards: int, enough: float) -> float:
-    """Epochs to an accuracy that one learner has after one: 1 while shards ≤ `enough`, then in proportion.
+    """Epochs to the accuracy of one learner after one epoch: 1 while shards ≤ `enough`, then in proportion.
 
     A mixture moves by the mean of what the shards moved, so S shards of n/S rows bring it no further than n/S
-    visits of one learner do. `enough` is how many times over the rows hold what one learner needs.
+    visits bring one learner. `enough` is the number of rows divided by the number that one learner needs.
     """
     return max(1.0, shards / enough)
 
@@ -150,14 +150,14 @@ def best(cluster: Cluster, work: Work, enough: float = math.inf, most: int = 409
 # ---- fitting -------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Measured:
-    """An epoch that was timed."""
+    """A timed epoch."""
 
     work: Work
     seconds: float
 
 
 def fit(measured: Sequence[Measured]) -> tuple[Cluster, npt.NDArray[np.float64]]:
-    """Constants ≥ 0 with the least squares of relative errors, and these errors."""
+    """Constants ≥ 0 that minimize the squares of relative errors, and these errors."""
     from scipy.optimize import nnls
 
     A = np.array(
@@ -172,7 +172,7 @@ def fit(measured: Sequence[Measured]) -> tuple[Cluster, npt.NDArray[np.float64]]
 
 # ---- measuring -----------------------------------------------------------------------------------------
 def measure(epochs: int = 6) -> tuple[list[Measured], float]:
-    """Epochs on one and two worker processes here; and the spread of equal shards' times (σ)."""
+    """Epochs on one and two worker processes here; and the spread of the times of equal shards (σ)."""
     from benchmarks import cluster
     from benchmarks.distributed import dense_shard, fitted, spread
 
@@ -195,7 +195,7 @@ def measure(epochs: int = 6) -> tuple[list[Measured], float]:
 
 
 def report(cluster: Cluster, work: Work, enough: Sequence[float]) -> str:
-    """Seconds of an epoch and speed-up by workers, without and with stragglers, and where it stops paying."""
+    """Seconds per epoch and speed-up by workers, with and without stragglers, and the best number of them."""
     one = cluster.epoch(replace(work, workers=1))
     lines = ["| workers | compute | mixing | straggling | epoch | speed-up |", "|---|---|---|---|---|---|"]
     for w in WORKERS:

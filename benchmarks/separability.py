@@ -1,4 +1,4 @@
-"""Verdicts beside HiGHS alone, which is given the whole linear program at once."""
+"""Verdicts compared with HiGHS alone, which gets the whole linear program at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.timing import interleave
 from benchmarks.verdicts import SETS, is_at_hand, load
 from novikoff.theory import separability
 
-UNDER = 5.0  # seconds asked for
-PATIENCE = 120.0  # seconds that HiGHS is given
+UNDER = 5.0  # seconds, the target
+PATIENCE = 120.0  # seconds, the time limit of HiGHS
 
 
 def highs(z: Any, limit: float) -> tuple[bool, float]:
@@ -36,7 +36,7 @@ def highs(z: Any, limit: float) -> tuple[bool, float]:
 
 
 def _apart(name: str, contender: str, limit: float, queue: Any) -> None:
-    """In a process of its own: whether it finished, seconds, and the most memory the process had, in MiB."""
+    """Run in a process of its own: whether it finished, seconds, and the peak memory in MiB."""
     X, y = load(SETS[name])
     if contender == "HiGHS":
         z = np.hstack([X, np.ones((len(y), 1))]) * np.where(y, 1.0, -1.0)[:, None]
@@ -80,7 +80,7 @@ def covtype(repeat: int) -> Iterator[Row]:
 
 
 def small(repeat: int) -> Iterator[Row]:
-    """The verdict, with its proof, on sets that fit a cache."""
+    """The verdict, with its proof, on sets that fit into a cache."""
     for name in ("mushrooms", "phishing"):
         if not is_at_hand(SETS[name]):
             yield skipped(name, "the data are not at hand")

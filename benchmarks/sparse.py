@@ -1,4 +1,4 @@
-"""CSR rows: zipf columns as in text, and columns spread evenly as after hashing crosses of features."""
+"""CSR rows: zipf columns as in text, and uniform columns as after hashing feature crosses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(columns: Any, n_columns: int, rng: np.random.Generator) -> sp.csr_array
 
 
 def contradictory(columns: Any, y: Any, n_columns: int, rng: np.random.Generator) -> tuple[sp.csr_array, Any]:
-    """The rows, of which the last repeats the first with the other label (see dense.pixels)."""
+    """The rows; the last one repeats the first with the other label (see dense.pixels)."""
     columns[-1], y[-1] = columns[0], 1 - y[0]
     X = rows(columns, n_columns, rng)
     X.data[X.indptr[-2] :] = X.data[: X.indptr[1]]
@@ -52,22 +52,22 @@ def text_rows() -> tuple[sp.csr_array, Any]:
 
 
 def hashed_rows(positive: float) -> tuple[sp.csr_array, Any]:
-    """Columns that say nothing about the label: only its frequency can be learned, the rest by heart."""
+    """Columns that are independent of the label: only its frequency can be learned, the rest memorized."""
     rng = np.random.default_rng(0)
     y = (rng.random(ROWS) < positive).astype(np.int64)
     return contradictory(rng.integers(0, 1 << 24, (ROWS, 75)), y, 1 << 24, rng)
 
 
 def text(repeat: int) -> Iterator[Row]:
-    """float64 is what vectorizers give; float32 lets scikit-learn halve its weights as well."""
+    """float64 is the output of vectorizers; with float32 scikit-learn halves its weights as well."""
     X, y = text_rows()
     for dtype in ("float64", "float32"):
-        name = f"CSR {dtype} 200,000 × 2^20 zipf, {X.nnz / ROWS:.0f} a row"
+        name = f"CSR {dtype} 200,000 × 2^20 zipf, {X.nnz / ROWS:.0f} per row"
         yield from against_sklearn(name, X.astype(dtype), y, repeat, (1, 5), at_least=2.5, aim=4)
 
 
 def hashed(repeat: int) -> Iterator[Row]:
     for positive in (0.05, 0.5):
         X, y = hashed_rows(positive)
-        name = f"CSR float64 200,000 × 2^24 uniform, {X.nnz / ROWS:.0f} a row, {positive:.0%} positive"
+        name = f"CSR float64 200,000 × 2^24 uniform, {X.nnz / ROWS:.0f} per row, {positive:.0%} positive"
         yield from against_sklearn(name, X, y, repeat, (1, 5), at_least=2.5, aim=4)

@@ -1,4 +1,4 @@
-"""What a fresh process pays: the time of an import, and the memory of a fit."""
+"""The costs of a fresh process: the time of an import, and the memory of a fit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def imports(repeat: int) -> Iterator[Row]:
 
 
 def memory(repeat: int) -> Iterator[Row]:
-    """The growth of the peak does not vary, so that one process for each order is enough."""
+    """The growth of the peak does not vary, so one process per order is enough."""
     for order in ("cyclic", "shuffle"):
         size, before, after = json.loads(run(FIT, order))
         growth = (after - before) / size

@@ -1,4 +1,4 @@
-"""Taggers beside python-crfsuite's averaged perceptron and NLTK's, from the same files, in one run."""
+"""Taggers compared with python-crfsuite's averaged perceptron and NLTK's, from the same files, in one run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from novikoff.tagging.tagger import Tagger
 
 CONLL = DATA / "conll2000"
 EWT = DATA / "ud_english_ewt"
-OURS = 3  # runs of ours for each of the peer's, which take far longer
+OURS = 3  # our runs per run of the peer, which takes far longer
 
 
 def chunking(repeat: int) -> Iterator[Row]:
@@ -44,7 +44,7 @@ def chunking(repeat: int) -> Iterator[Row]:
         folder = Path(name)
         train, test = (unpacked(CONLL / f"{part}.txt.gz", folder) for part in ("train", "test"))
         ours, theirs = folder / "m.novikoff", folder / "m.crfsuite"
-        seconds, takes = beside(
+        seconds, takes = best_times(
             novikoff("tag", "fit", train, "--templates", "crfsuite-chunking", "--model", ours, "--quiet"),
             peer("crfsuite-fit", train, theirs),
             rounds,
@@ -54,7 +54,7 @@ def chunking(repeat: int) -> Iterator[Row]:
         sentences = list(columns(train))
         X = [attributes(sentence) for sentence in sentences]
         y = [[token[-1] for token in sentence] for sentence in sentences]
-        seconds, takes = beside(
+        seconds, takes = best_times(
             lambda: SequenceTagger(random_state=0).fit(X, y).save(folder / "lists.novikoff"),
             lambda: crfsuite_train(X, y, str(folder / "lists.crfsuite")),
             rounds,
@@ -63,14 +63,14 @@ def chunking(repeat: int) -> Iterator[Row]:
             "training from ready feature lists", seconds, "python-crfsuite append + train", takes, at_least=4
         )
         tagger, other = load_model(ours), crfsuite_tagger(str(theirs))
-        seconds, takes = beside(
+        seconds, takes = best_times(
             lambda: tag_file(tagger, test, folder / "ours.txt"),
             lambda: crfsuite_tag_file(other, str(test), str(folder / "theirs.txt")),
             max(rounds, 3),
         )
         work = "tagging test.txt, text to tags, the model loaded"
         yield faster(work, seconds, "python-crfsuite", takes, at_least=8)
-        seconds, takes = beside(
+        seconds, takes = best_times(
             novikoff("tag", "predict", ours, test, "--output", folder / "ours.txt"),
             peer("crfsuite-tag", theirs, test, folder / "theirs.txt"),
             max(rounds, 2),
@@ -80,7 +80,7 @@ def chunking(repeat: int) -> Iterator[Row]:
         own, other = scores(ours, test), f1_of(folder / "theirs.txt", test)
         sizes = ours.stat().st_size, theirs.stat().st_size
         yield Row(
-            f"size of the model (F1 {100 * own['f1']:.2f} beside {100 * other:.2f})",
+            f"size of the model (F1 {100 * own['f1']:.2f} against {100 * other:.2f})",
             f"{sizes[0] / 1e6:.1f} MB", "python-crfsuite", f"{sizes[1] / 1e6:.1f} MB",
             f"{sizes[0] / sizes[1]:.2f}", "≤ 1", sizes[0] <= sizes[1],
         )  # fmt: skip
@@ -95,14 +95,14 @@ def parts_of_speech(_: int) -> Iterator[Row]:
         folder = Path(name)
         train, test = (unpacked(EWT / f"en_ewt-ud-{part}.conllu.xz", folder) for part in ("train", "test"))
         ours, theirs = folder / "pos.novikoff", folder / "pos.json"
-        seconds, takes = beside(
+        seconds, takes = best_times(
             novikoff("tag", "fit", train, "--model", ours, "--quiet"), peer("nltk-fit", train, theirs), 1
         )
         work = "UD EWT parts of speech, CoNLL-U to a saved model, 10 epochs, whole programs"
         yield faster(work, seconds, "NLTK's PerceptronTagger", takes, at_least=20)
         own, other = scores(ours, test)["accuracy"], nltk_accuracy(theirs, test)
         yield Row(
-            "tokens right on the test sentences", f"{100 * own:.2f} %", "NLTK's PerceptronTagger",
+            "correct tokens in the test sentences", f"{100 * own:.2f} %", "NLTK's PerceptronTagger",
             f"{100 * other:.2f} %", f"{100 * (own - other):+.2f}", "higher", own > other,
         )  # fmt: skip
 
@@ -118,7 +118,7 @@ def tag_file(tagger: Tagger, path: Path, out: Path) -> None:
             file.write(block.tagged(tags, tagger.classes.tolist()))
 
 
-def beside(ours: Callable[[], Any], peer: Callable[[], Any], rounds: int) -> tuple[float, float]:
+def best_times(ours: Callable[[], Any], peer: Callable[[], Any], rounds: int) -> tuple[float, float]:
     """The best times of both, taken in turn; ours before and after each run of the peer."""
     own, other = [], []
     for _ in range(rounds):
@@ -146,14 +146,14 @@ def program(module: str, *arguments: object) -> Callable[[], None]:
     command = [sys.executable, "-m", module, *map(str, arguments)]
     compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{tempfile.gettempdir()}/novikoff-pyc"}
 
-    def run() -> None:  # with modules compiled beforehand, as installed programs have them
+    def run() -> None:  # with compiled modules, as installed programs have them
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | compiled)
 
     return run
 
 
 def unpacked(path: Path, folder: Path) -> Path:
-    """The file as it is without compression, so that no reader is measured by that."""
+    """The file without compression, so that no reader spends time on it."""
     target = folder / path.with_suffix("").name
     with ByteStream(path).reader() as packed, target.open("wb") as out:
         shutil.copyfileobj(packed, out)
@@ -161,7 +161,7 @@ def unpacked(path: Path, folder: Path) -> Path:
 
 
 def scores(model: Path, test: Path) -> dict[str, Any]:
-    """What `novikoff tag evaluate` says."""
+    """The output of `novikoff tag evaluate --json`."""
     command = [sys.executable, "-m", "novikoff", "tag", "evaluate", str(model), str(test), "--json"]
     said: dict[str, Any] = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""How good taggers are: the tables of docs/tag-commands.md, beside python-crfsuite and NLTK.
+"""Accuracy of taggers, compared with python-crfsuite and NLTK: the tables of docs/tag-commands.md.
 
 python -m benchmarks.tagging_accuracy [chunking] [pos]
 """
@@ -24,13 +24,13 @@ Labels = list[list[str]]
 
 
 def ours(make: Callable[[int], Any], X: Any, y: Labels, test: Any, score: Callable[[Labels], float]) -> str:
-    """The mean over seeds, and the least and largest."""
+    """The mean over seeds, and the smallest and largest."""
     found = [score(make(seed).fit(X, y).predict(test)) for seed in SEEDS]
     return f"{sum(found) / len(found):.2f} ({min(found):.2f} – {max(found):.2f})"
 
 
 def crfsuite(X: Any, y: Labels, test: Any, score: Callable[[Labels], float]) -> str:
-    """Its averaged perceptron visits the sentences in one order of its own: one figure."""
+    """One figure, because its averaged perceptron visits the sentences in one fixed order."""
     with tempfile.TemporaryDirectory() as folder:
         crfsuite_train(X, y, f"{folder}/m.crfsuite")
         tagger = crfsuite_tagger(f"{folder}/m.crfsuite")
@@ -66,7 +66,7 @@ def chunking() -> None:
 
 
 def pos() -> None:
-    """The share of right tokens of UD English EWT's parts of speech."""
+    """The share of correct tokens on UD English EWT's parts of speech."""
     templates = Templates.named("pos")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

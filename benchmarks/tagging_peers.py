@@ -1,4 +1,4 @@
-"""What novikoff's tagger is measured against, as programs of their own: python-crfsuite and NLTK.
+"""The peers of novikoff's tagger as separate programs: python-crfsuite and NLTK.
 
 python -m benchmarks.tagging_peers crfsuite-fit TRAIN MODEL, and so on: see the end of the file.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 ITERATIONS = 10
 
-# The nineteen templates of CRFsuite's tutorial on chunking: columns and offsets of what is taken together.
+# The nineteen templates of CRFsuite's tutorial on chunking: columns and offsets of the combined cells.
 W, POS = 0, 1
 TEMPLATES: tuple[tuple[tuple[int, int], ...], ...] = (
     ((W, -2),),
@@ -96,7 +96,7 @@ def words(path: str | Path) -> Iterator[list[tuple[str, str]]]:
 
 # ---- python-crfsuite ---------------------------------------------------------------------------------
 def crfsuite_train(X: Any, y: Any, model: str) -> None:
-    """Append all sentences, and train its averaged perceptron."""
+    """Append all sentences and train the averaged perceptron."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
@@ -143,7 +143,7 @@ def nltk_fit(train: str, model: str) -> None:
 
 
 def nltk_accuracy(model: str, path: str) -> None:
-    """The share of right tokens, printed."""
+    """Print the share of correct tokens."""
     from nltk.tag.perceptron import PerceptronTagger
 
     tagger = PerceptronTagger(load=False)

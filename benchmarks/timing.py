@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from statistics import median
 
 NOISY = 1.25  # median / best above this means that something else was running
-MOST = 2  # batches of rounds, at most, while that is so
+MOST = 2  # the maximum number of batches while the times are noisy
 
 
 @dataclass
 class Times:
-    """All the seconds that one contender took."""
+    """All times of one contender, in seconds."""
 
     seconds: list[float] = field(default_factory=list)
 
@@ -27,9 +27,9 @@ class Times:
 
 
 def interleave(contenders: dict[str, Callable[[], object]], repeat: int) -> dict[str, Times]:
-    """Time each contender `repeat` times, in turn, so that a slow moment of the machine hits them all.
+    """Time each contender `repeat` times, in turn, so that a slow moment of the machine affects all of them.
 
-    While the times scatter, as many rounds are run again.
+    If the times scatter, the same number of rounds is run again.
     """
     times = {name: Times() for name in contenders}
     for _ in range(MOST):

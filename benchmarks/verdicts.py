@@ -1,4 +1,4 @@
-"""Verdicts on real data: which sets are separable, how that was decided, in what time, and with what margin.
+"""Verdicts on real data: which sets are separable, how and how fast this was decided, and their margins.
 
 `python -m benchmarks.verdicts [name ...] [--markdown docs/separability.md]`
 """
@@ -39,12 +39,12 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Set:
-    """A file, how it is read, and what its labels become."""
+    """A file, the options for reading it, and the mapping of its labels."""
 
     path: str
     options: dict[str, Any] = field(default_factory=dict)
     labels: Callable[[Any], Any] = lambda y: y
-    classes: tuple[Any, ...] = ()  # those that are kept; none: all
+    classes: tuple[Any, ...] = ()  # the classes that are kept; empty: all
     limit: float = 120.0
 
 
@@ -100,7 +100,7 @@ def load(one: Set) -> tuple[Any, Any]:
 
 
 def row(name: str, one: Set) -> list[str]:
-    """The set as a line of the table."""
+    """The set as a row of the table."""
     X, y = load(one)
     took, verdicts = [], []
     for fit_intercept in (True, False):

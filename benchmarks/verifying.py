@@ -1,4 +1,4 @@
-"""How long the checker takes, exactly: on as many vectors as a published certifier, and on real files."""
+"""The time of the exact checker: on as many vectors as a published certifier, and on real files."""
 
 from __future__ import annotations
 

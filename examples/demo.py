@@ -1,4 +1,4 @@
-"""Train on the handwritten digits that scikit-learn carries, and print what happened."""
+"""Train on the handwritten digits that come with scikit-learn, and print the report."""
 
 import numpy as np
 from sklearn.datasets import load_digits

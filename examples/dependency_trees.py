@@ -1,9 +1,9 @@
-"""Learn dependency trees from a CoNLL-U file and print how many heads are right in another.
+"""Learn dependency trees from one CoNLL-U file and print the share of correct heads in another.
 
     python examples/dependency_trees.py TRAIN DEV [SENTENCES] [EPOCHS]
 
-Files may be compressed with xz. Sentences whose trees are not projective are left out of training, and stay
-in what is scored.
+Files may be compressed with xz. Sentences whose trees are not projective are left out of training, and are
+included in the score.
 """
 
 import lzma
@@ -20,7 +20,7 @@ from novikoff.structured.eisner import crossing
 
 
 def read(path):
-    """(words with their tags, heads) of every sentence; multiword ranges and empty nodes are passed over."""
+    """(words with their tags, heads) of every sentence; multiword ranges and empty nodes are skipped."""
     opened = lzma.open if path.endswith(".xz") else open
     with opened(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
@@ -30,8 +30,8 @@ def read(path):
 
 
 def main(train, dev, sentences=None, epochs="5"):
-    """Learn, and say what came of it."""
-    warnings.simplefilter("ignore", ConvergenceWarning)  # real sentences are not separated so soon
+    """Train, and print the results."""
+    warnings.simplefilter("ignore", ConvergenceWarning)  # a few epochs do not separate real sentences
     examples = [(x, y) for x, y in read(train) if not crossing(y)][: sentences and int(sentences)]
     X, Y = zip(*examples, strict=True)
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-// Decimal numbers in text, correctly rounded, without a read outside the text.
+// Decimal numbers in text, correctly rounded, without reading outside the text.
 //
 // Digits are read eight at a time in one 64-bit word ("SIMD within a register"): whether a byte is a digit,
 // how many there are, and their value come from a few additions and multiplications of the whole word, so
@@ -42,7 +42,7 @@ inline unsigned first_byte(uint64_t marks) { return unsigned(__builtin_ctzll(mar
 
 // The first n bytes of w, 1 to 8 digits, as a number: neighbours are joined to pairs, fours, eights.
 inline uint64_t leading(uint64_t w, unsigned n) {
-    w <<= 64 - 8 * n;  // zero bytes in front count as zeros
+    w <<= 64 - 8 * n;  // leading zero bytes count as zeros
     w = (w & 0x0F0F0F0F0F0F0F0Full) * 2561 >> 8;
     w = (w & 0x00FF00FF00FF00FFull) * 6553601 >> 16;
     return (w & 0x0000FFFF0000FFFFull) * 42949672960001ull >> 32;
@@ -69,7 +69,7 @@ enum class Decimal { good, malformed, too_large, inexact };
 // Whether a double holds an integer: at most 53 bits from its highest to its lowest.
 inline bool holds(uint64_t m) { return m >> 53 < (m & (~m + 1)) || m == 0; }
 
-// The same of digits, without zeros in front, whose nearest double is known.
+// The same for digits, without leading zeros, whose nearest double is known.
 inline bool holds(const char* first, const char* last, double nearest) {
     if (last - first <= 19) {
         uint64_t m = 0;
@@ -117,7 +117,8 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
         const char* const power = p;
         int64_t e = 0;
         for (; at(p, end) >= '0' && at(p, end) <= '9'; ++p)
-            if (e < (int64_t(1) << 52)) e = e * 10 + (*p - '0');  // larger ones are out of range with any digits
+            // larger ones are out of range whatever the digits
+            if (e < (int64_t(1) << 52)) e = e * 10 + (*p - '0');
         if (p == power) return Decimal::malformed;
         exponent += down ? -e : e;
         whole += down ? -e : e;
@@ -142,9 +143,10 @@ inline Decimal decimal(const char*& p, const char* end, double& out) {
 // The high bit of bytes up to ' ', of which the first is right (later ones may be marked by its borrow).
 inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0x8080808080808080ull; }
 
-// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits] with a blank or
-// a line end behind, all in eight bytes. Returns how many bytes the number has, 0 when it is of another form. The
-// next token can only be loaded when it is known where this one ends, so that comes first, from the blank alone.
+// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits] with a blank
+// or a line end behind, all in eight bytes. Returns how many bytes the number has, 0 when it is of another
+// form. The next token can only be loaded when it is known where this one ends, so that comes first, from the
+// blank alone.
 [[gnu::always_inline]] inline unsigned short_decimal(const char* p, const char* end, double& out) {
     if (end - p < 8) return 0;
     uint64_t w = word(p, end);
@@ -160,7 +162,8 @@ inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0
     stops &= stops - point;  // with a point, on to the next
     const unsigned n = last - point;
     if (n - 1 > 7 || first_byte(stops) != last) return 0;
-    const uint64_t before = ((uint64_t(1) << 8 * i) - 1) | (uint64_t(point) - 1);  // the point; all without one
+    // the point; all without one
+    const uint64_t before = ((uint64_t(1) << 8 * i) - 1) | (uint64_t(point) - 1);
     const uint64_t joined = (w & before) | ((w >> 8) & ~before);
     const double value = double(int64_t(leading(joined, n))) / powers_of_ten[n - i];
     out = negative ? -value : value;
@@ -168,16 +171,16 @@ inline uint64_t blanks(uint64_t w) { return (w - 0x2121212121212121ull) & ~w & 0
 }
 
 #if defined(__AVX2__)
-// Tokens whose end is known, so that reading one need not wait for the one before it. The 8 or 16 bytes before the
-// end are read, whether or not they belong to the token.
+// Tokens whose end is known, so that reading one need not wait for the one before it. The 8 or 16 bytes
+// before the end are read, whether or not they belong to the token.
 
 // The eight bytes before end, of which the first is lowest.
 inline uint64_t word_before(const char* end) { return word(end - 8, end); }
 
 struct DecimalTables {
-    alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, goes
+    alignas(16) uint8_t closing[17][16];  // how bytes move when the one at this place, a point, is removed
     alignas(16) uint8_t last[17][16];     // the last n bytes
-    double power[2][17];                  // of ten, for a point at this place; and negative
+    double power[2][17];                  // powers of ten, for a point at this place; and negative ones
     constexpr DecimalTables() : closing(), last(), power() {
         for (int q = 0; q <= 16; ++q)
             for (int i = 0; i < 16; ++i) {
@@ -189,9 +192,9 @@ struct DecimalTables {
 };
 inline constexpr DecimalTables decimal_tables;
 
-// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to end,
-// in 15 bytes or less without the sign. False when it is of another form. The number is out / power: both are exact,
-// and whoever has several divides them at once.
+// The common case of `decimal` without a branch on length, sign or point: [-] digits [. digits], all of p to
+// end, in 15 bytes or less without the sign. False when it is of another form. The number is out / power:
+// both are exact, and whoever has several divides them at once.
 inline bool token_decimal(const char* p, const char* end, double& out, double& power) {
     const size_t negative = *p == '-', n = size_t(end - p) - negative;
     if (n - 1 > 14) return false;
@@ -200,7 +203,8 @@ inline bool token_decimal(const char* p, const char* end, double& out, double& p
     v = _mm_and_si128(_mm_xor_si128(v, _mm_set1_epi8('0')), row(decimal_tables.last[n]));
     const unsigned point = unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.' ^ '0'))));
     const unsigned other = unsigned(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8(10)), v)));
-    if ((other ^ point) | (point & ((point - 1) | 0x8000))) return false;  // one point at most, and not at the end
+    // one point at most, and not at the end
+    if ((other ^ point) | (point & ((point - 1) | 0x8000))) return false;
     const unsigned place = unsigned(__builtin_ctz(point | 0x10000));
     v = _mm_shuffle_epi8(v, row(decimal_tables.closing[place]));
     v = _mm_maddubs_epi16(v, _mm_set1_epi16(0x010A));      // pairs: 10 and 1
@@ -213,8 +217,10 @@ inline bool token_decimal(const char* p, const char* end, double& out, double& p
     return true;
 }
 // Both in one: 1 to 8 digits from p, a colon, and a decimal up to end.
-inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out, double& power) {
-    const size_t negative = colon[1] == '-', n = size_t(end - colon) - 1 - negative, digits = size_t(colon - p);
+inline bool token_pair(const char* p, const char* colon, const char* end, int64_t& index, double& out,
+                       double& power) {
+    const size_t negative = colon[1] == '-', n = size_t(end - colon) - 1 - negative,
+                 digits = size_t(colon - p);
     if (n - 1 > 14 || digits - 1 > 7) return false;
     auto row = [](const void* t) { return _mm_loadu_si128(static_cast<const __m128i*>(t)); };
     auto rows = [&](const void* low, const void* high) {
@@ -223,7 +229,8 @@ inline bool token_pair(const char* p, const char* colon, const char* end, int64_
     __m256i v = _mm256_xor_si256(rows(end - 16, colon - 16), _mm256_set1_epi8('0'));
     v = _mm256_and_si256(v, rows(decimal_tables.last[n], decimal_tables.last[digits]));
     auto equal = [&](__m256i to) { return unsigned(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, to))); };
-    const unsigned point = equal(_mm256_set1_epi8('.' ^ '0')), other = equal(_mm256_max_epu8(v, _mm256_set1_epi8(10)));
+    const unsigned point = equal(_mm256_set1_epi8('.' ^ '0')),
+                   other = equal(_mm256_max_epu8(v, _mm256_set1_epi8(10)));
     if ((other ^ point) | (point & ((point - 1) | 0xFFFF8000))) return false;
     const unsigned place = unsigned(__builtin_ctz(point | 0x10000));
     v = _mm256_shuffle_epi8(v, rows(decimal_tables.closing[place], decimal_tables.closing[16]));

@@ -22,7 +22,7 @@ constexpr double kUnit = 0x1p-53;  // u, the unit roundoff of binary64
 
 // How often a decision needed more than the plain floating-point sum.
 struct Fallbacks {
-    int64_t compensated = 0;  // settled by engine 1, or passed on by it
+    int64_t compensated = 0;  // settled by engine 1, or passed on to engine 2
     int64_t accumulator = 0;  // settled by engine 2
 };
 
@@ -81,7 +81,8 @@ class LongAccumulator {
     }
 
     static uint64_t round_shift(uint64_t m, int shift) {  // nearest, ties to even; shift in 1..63
-        uint64_t kept = m >> shift, rest = m & ((uint64_t(1) << shift) - 1), half = uint64_t(1) << (shift - 1);
+        uint64_t kept = m >> shift, rest = m & ((uint64_t(1) << shift) - 1),
+                 half = uint64_t(1) << (shift - 1);
         return kept + (rest > half || (rest == half && (kept & 1)));
     }
 
@@ -121,7 +122,7 @@ class LongAccumulator {
         int e, sign = magnitude(top, e);
         if (!sign) return 0;
         int shift = e < -1074 - 11 ? -1074 - e : 11;
-        double r = shift > 64   ? 0
+        double r = shift > 64    ? 0
                    : shift == 64 ? double(top > uint64_t(1) << 63)
                                  : double(round_shift(top, shift));
         return sign * std::ldexp(r, e + shift);
@@ -140,9 +141,10 @@ class LongAccumulator {
 //   q   TwoSum has no error but by overflow (sums of doubles are never rounded for being small);
 //   r   the error of a product is a multiple of 2^-1074 as soon as |p| >= 2^-1074 + 106 = 2^-968, so that FMA gives
 //       it exactly. A smaller product of nonzero factors makes the sum `tiny`, which engine 2 takes.
-// What overflows leaves hi or E infinite or NaN, and so does not pass `bounded`. lo is the float sum of the n numbers
-// fl(q + r), so it is off by at most n u / (1 - n u) of the true E, which is at most fl(E) / (1 - u)^n; with n < 2^40
-// that is below 1.01 n u fl(E). Underflow can take at most 2^-1075 from that last product: 2^-1074 is added.
+// What overflows leaves hi or E infinite or NaN, and so does not pass `bounded`. lo is the float sum of the n
+// numbers fl(q + r), so it is off by at most n u / (1 - n u) of the true E, which is at most fl(E) / (1 -
+// u)^n; with n < 2^40 that is below 1.01 n u fl(E). Underflow can take at most 2^-1075 from that last
+// product: 2^-1074 is added.
 class CompensatedSum {
     double hi = 0, lo = 0, error = 0;
     int64_t n = 0;
@@ -179,8 +181,8 @@ class CompensatedSum {
             return true;
         }
         const double v = hi + lo, z = v - hi, rest = (hi - (v - z)) + (lo - z), r = radius();
-        // v + rest = hi + lo, and |rest| <= |lo| <= 1.01 E: both ends of the interval, wider by r than need be for
-        // their own rounding (u |rest| < r / 2), must round to v.
+        // v + rest = hi + lo, and |rest| <= |lo| <= 1.01 E: both ends of the interval, wider by r than need
+        // be for their own rounding (u |rest| < r / 2), must round to v.
         const double lower = rest - 2 * r, upper = rest + 2 * r;
         if (v + lower != v || v + upper != v || std::fabs(v) < 0x1p-900) return false;
         out = v;

@@ -1,4 +1,4 @@
-// Numbers rounded to a known side, so that what is said of them holds for real numbers.
+// Numbers rounded in a known direction, so that what is claimed of them holds for real numbers.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@ namespace novikoff {
 
 namespace nb = nanobind;
 
-// The double nearest to an int; false when it is another number. Runs no code of others.
+// The double nearest to an int; false when it is not the same number. Runs no foreign code.
 inline bool int_as_double(PyObject* x, double& v) {
     v = PyLong_AsDouble(x);
     if (v == -1 && PyErr_Occurred()) {
@@ -25,8 +25,8 @@ inline bool int_as_double(PyObject* x, double& v) {
     return same.ptr() == Py_True;
 }
 
-// Whether a number that is no float and no int means the double v that it was made into: one of decimals does,
-// unless it has digits alone; a fraction or a long double does where it is that double.
+// Whether a number that is neither float nor int means the double v that it was converted to: a decimal
+// does, unless it has digits alone; a fraction or a long double does where it is that double.
 inline bool means(PyObject* x, double v) {
     const std::string_view type = Py_TYPE(x)->tp_name;
     if (type == "decimal.Decimal") {

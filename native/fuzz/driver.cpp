@@ -1,6 +1,7 @@
 // Fuzzing without libFuzzer: mutates seeds for a bounded time.   driver SECONDS [SEED [PARSER]]
 //
-// A text that brings the process down is left in a file, from which it can be replayed: driver replay PARSER FILE
+// A text that brings the process down is left in a file, from which it can be replayed: driver replay PARSER
+// FILE
 #include <sanitizer/common_interface_defs.h>
 
 #include <algorithm>
@@ -20,20 +21,60 @@ using Random = std::mt19937_64;
 
 size_t below(Random& random, size_t n) { return n ? size_t(random() % n) : 0; }
 
-// A few bytes changed, cut out, doubled, or put in from another text or from what parsers stumble over.
+// Changes, cuts or doubles a few bytes, or inserts some of another text or of what parsers stumble over.
 std::string mutated(std::string text, const std::vector<std::string>& others, Random& random) {
-    static const std::string odd[] = {":", " ", "\n", "\r\n", "\t", "#", "|", ",", "{", "}", "\"", "\\", "'", ".", "-", "+",
-                                      "e", "E", "nan", "inf", "qid:", "0", "9", "99999999", "999999999999999999999",
-                                      "1e400", "1e-400", "0.1234567890123456789", std::string(1, '\0'), "\xef\xbb\xbf",
-                                      "\xff", "\xc3", "\xf0\x9f\x8e\x89", "\\u0000", "\\ud800", "[", "]", "null", "true"};
+    static const std::string odd[] = {":",
+                                      " ",
+                                      "\n",
+                                      "\r\n",
+                                      "\t",
+                                      "#",
+                                      "|",
+                                      ",",
+                                      "{",
+                                      "}",
+                                      "\"",
+                                      "\\",
+                                      "'",
+                                      ".",
+                                      "-",
+                                      "+",
+                                      "e",
+                                      "E",
+                                      "nan",
+                                      "inf",
+                                      "qid:",
+                                      "0",
+                                      "9",
+                                      "99999999",
+                                      "999999999999999999999",
+                                      "1e400",
+                                      "1e-400",
+                                      "0.1234567890123456789",
+                                      std::string(1, '\0'),
+                                      "\xef\xbb\xbf",
+                                      "\xff",
+                                      "\xc3",
+                                      "\xf0\x9f\x8e\x89",
+                                      "\\u0000",
+                                      "\\ud800",
+                                      "[",
+                                      "]",
+                                      "null",
+                                      "true"};
     for (size_t k = 1 + below(random, 6); k--;) {
-        const size_t at = below(random, text.size() + 1), n = below(random, std::min(text.size() - at, size_t(20)) + 1);
+        const size_t at = below(random, text.size() + 1),
+                     n = below(random, std::min(text.size() - at, size_t(20)) + 1);
         switch (random() % 6) {
             case 0: text.insert(at, odd[below(random, std::size(odd))]); break;
             case 1: text.erase(at, n); break;
             case 2: text.insert(at, text.substr(at, n)); break;
-            case 3: if (at < text.size()) text[at] = char(random()); break;
-            case 4: if (at < text.size()) text[at] = char(text[at] ^ (1 << random() % 8)); break;
+            case 3:
+                if (at < text.size()) text[at] = char(random());
+                break;
+            case 4:
+                if (at < text.size()) text[at] = char(text[at] ^ (1 << random() % 8));
+                break;
             case 5: {
                 const std::string& other = others[below(random, others.size())];
                 const size_t from = below(random, other.size() + 1);
@@ -85,7 +126,8 @@ int main(int count, char** arguments) {
             if (target.name == arguments[2]) target.run(text.data(), text.size());
         return 0;
     }
-    if (count < 2) return std::fprintf(stderr, "usage: driver SECONDS [SEED [PARSER]] | driver replay PARSER FILE\n"), 2;
+    if (count < 2)
+        return std::fprintf(stderr, "usage: driver SECONDS [SEED [PARSER]] | driver replay PARSER FILE\n"), 2;
     const uint64_t seed = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 1;
     for (const auto& target : novikoff::fuzz::targets)
         if (count < 4 || target.name == arguments[3]) run(target, std::atof(arguments[1]), seed);

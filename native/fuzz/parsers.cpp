@@ -1,8 +1,9 @@
-// Throws any bytes at the parsers of text. What must hold: no crash, no hang, no byte read outside the text (it lies
-// in memory of just its size, so the address sanitizer sees it), and the same rows and messages whether the text
-// is parsed as a whole, in two pieces, or a line at a time.
+// Throws any bytes at the parsers of text. What must hold: no crash, no hang, no byte read outside the text
+// (it lies in memory of just its size, so the address sanitizer sees it), and the same rows and messages
+// whether the text is parsed as a whole, in two pieces, or a line at a time.
 //
-// With clang this is a libFuzzer target for the parser named by -DNOVIKOFF_FUZZ='"libsvm"'; driver.cpp goes without.
+// With clang this is a libFuzzer target for the parser named by -DNOVIKOFF_FUZZ='"libsvm"'; driver.cpp goes
+// without.
 #include "fuzz/parsers.h"
 
 #include <algorithm>
@@ -15,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "tagging/sentences.h"
 #include "text/cells.h"
 #include "text/jsonl.h"
 #include "text/libsvm.h"
-#include "tagging/sentences.h"
 #include "text/vw.h"
 #include "text/words.h"
 
@@ -30,7 +31,7 @@ void require(bool holds, const char* what) {
     std::abort();
 }
 
-// A copy with nothing around it.
+// A copy in memory of exactly its size.
 struct Exact {
     size_t size;
     std::unique_ptr<char[]> bytes;
@@ -82,7 +83,8 @@ void however_cut(Parser& whole, Parser& by_lines, Parser& in_two, const char* p,
     const bool sound = parse(whole, p, n);
     require(sound == parse_pieces(by_lines, p, n, [](int64_t) { return true; }), "the same verdict by lines");
     const int64_t cut = whole.lines ? int64_t(n * 7 % size_t(whole.lines)) : 0;
-    require(sound == parse_pieces(in_two, p, n, [cut](int64_t line) { return line == cut; }), "the same verdict in two");
+    require(sound == parse_pieces(in_two, p, n, [cut](int64_t line) { return line == cut; }),
+            "the same verdict in two");
     require(sound || !whole.options.skip_bad, "bad lines are skipped");
     require(sound == whole.problem.empty(), "a message just for bad lines");
     same_lines(whole, by_lines);
@@ -92,7 +94,8 @@ void however_cut(Parser& whole, Parser& by_lines, Parser& in_two, const char* p,
     same_rows(whole, in_two);
 }
 
-// Options for a text: its own, so that it can be replayed, and any, so that a text is tried with one set only.
+// Options for a text: its own, so that it can be replayed, and any, so that a text is tried with one set
+// only.
 unsigned choice(const char* p, size_t n) {
     unsigned hash = 2166136261u;
     for (size_t i = 0; i < n; ++i) hash = (hash ^ static_cast<unsigned char>(p[i])) * 16777619u;
@@ -125,19 +128,22 @@ void sound_rows(const NamedRows& rows) {
     for (int64_t i = 0; i < rows.names.size(); ++i) {
         const std::string_view name = rows.names.list[i];
         require(rows.names.list.keys[size_t(i)] == Vocabulary::key(name), "the key of a name");
-        require(rows.names.find(Vocabulary::key(name), name.data(), name.size()) == i, "a name under its number");
+        require(rows.names.find(Vocabulary::key(name), name.data(), name.size()) == i,
+                "a name under its number");
     }
     std::vector<size_t> row_of(size_t(rows.names.size()), n);
     for (size_t i = 0; i < n; ++i)
         for (int64_t k = rows.pointers[i]; k < rows.pointers[i + 1]; ++k) {
-            require(rows.indices[size_t(k)] >= 0 && rows.indices[size_t(k)] < rows.names.size(), "the number of a name");
+            require(rows.indices[size_t(k)] >= 0 && rows.indices[size_t(k)] < rows.names.size(),
+                    "the number of a name");
             require(std::exchange(row_of[size_t(rows.indices[size_t(k)])], i) != i, "a name once in a row");
             require(std::isfinite(rows.values[size_t(k)]), "finite values");
         }
 }
 
 void same_named_rows(const NamedRows& a, const NamedRows& b) {
-    require(same(a.pointers, b.pointers) && same(a.indices, b.indices) && same(a.values, b.values), "the same rows");
+    require(same(a.pointers, b.pointers) && same(a.indices, b.indices) && same(a.values, b.values),
+            "the same rows");
     require(same(a.names.list.bytes, b.names.list.bytes) && same(a.names.list.ends, b.names.list.ends),
             "the same names");
 }
@@ -193,7 +199,8 @@ void cells(const char* p, size_t n) {
         if (!reader.read(begin, end, rows, 2, out.data(), labels.data(), weights.data())) continue;
         require(rows == lines, "all lines or none");
         for (int64_t i = 0; i < rows; ++i)
-            require(std::isfinite(labels[size_t(i)]) && weights[size_t(i)] >= 0, "labels and weights that are numbers");
+            require(std::isfinite(labels[size_t(i)]) && weights[size_t(i)] >= 0,
+                    "labels and weights that are numbers");
     }
 }
 
@@ -218,7 +225,7 @@ TemplateIndex small_index() {
     add("f", {}, Where::last);
     return index;
 }
-// The function: a value's first byte, if it is no x.
+// The function: a value's first byte, unless it is x.
 void derive(TemplateIndex& index, Tokens& tokens) {
     const std::vector<std::string> texts = index.waiting(0, tokens);
     const TemplateIndex::Texts views(texts.begin(), texts.end());
@@ -242,17 +249,20 @@ void expand(TemplateIndex& index, Tokens& tokens, Sentences& out) {
     require(index.expand(tokens, true, e), "functions are worked out");
     const int64_t features = index.size();
     index.expand(tokens, false, again);
-    require(same(e.ids, again.ids) && same(e.indptr, again.indptr) && index.size() == features, "known the second time");
+    require(same(e.ids, again.ids) && same(e.indptr, again.indptr) && index.size() == features,
+            "known the second time");
     require(e.indptr.size() == size_t(tokens.size()) + 1, "features for every token");
     out.ids.append(e.ids);
     for (int64_t s = 0; s < tokens.sentences(); ++s)
         for (int64_t t = tokens.starts[size_t(s)]; t < tokens.starts[size_t(s) + 1]; ++t)
             for (int64_t i = e.indptr[size_t(t)]; i < e.indptr[size_t(t) + 1]; ++i)
-                out.names.push_back(std::to_string(t == tokens.starts[size_t(s)]) + index.name(e.ids[size_t(i)]));
+                out.names.push_back(std::to_string(t == tokens.starts[size_t(s)]) +
+                                    index.name(e.ids[size_t(i)]));
 }
 
 // A token for each label and line, spots in order, and the text itself when each label is put where it was.
-void sound_lines(const SentenceLines& lines, const char* p, size_t n, size_t tokens, bool labelled, bool escapes) {
+void sound_lines(const SentenceLines& lines, const char* p, size_t n, size_t tokens, bool labelled,
+                 bool escapes) {
     require(lines.lines_of.size() == tokens && lines.spots.size() == 3 * tokens, "a line for each token");
     require(lines.labels.size() == (labelled ? tokens : 0), "a label for each token");
     int64_t at = 0;
@@ -265,15 +275,21 @@ void sound_lines(const SentenceLines& lines, const char* p, size_t n, size_t tok
     std::vector<std::string> names;
     for (int64_t i = 0; i < lines.label_values.size(); ++i) names.emplace_back(lines.label_values.list[i]);
     const std::string_view text(p, n);
-    require(tagged(text, lines.spots.data(), lines.labels.data(), tokens, names, " ", false) == text, "the text again");
+    require(tagged(text, lines.spots.data(), lines.labels.data(), tokens, names, " ", false) == text,
+            "the text again");
 }
 
 void columns(const char* p, size_t n) {
     using Kind = SentenceFormat::Kind;
     const unsigned options = choice(p, n);
     const Kind kind = Kind(options % 3);
-    const SentenceFormat format{kind, kind == Kind::conllu ? 10 : 3, {kind == Kind::conllu, 2},
-                                kind == Kind::conllu ? 3 : options & 8 ? 1 : -1, "as ever"};
+    const SentenceFormat format{kind,
+                                kind == Kind::conllu ? 10 : 3,
+                                {kind == Kind::conllu, 2},
+                                kind == Kind::conllu ? 3
+                                : options & 8        ? 1
+                                                     : -1,
+                                "as ever"};
     auto read = [&](TemplateIndex& index, ColumnLines& lines, const char* q, size_t m, Sentences& out) {
         const Exact text(q, m);
         Tokens tokens(2);
@@ -292,8 +308,10 @@ void columns(const char* p, size_t n) {
     const bool sound = read(one, lines, p, n, whole);
     const size_t cut = whole_sentences(p, n * 2 / 3);
     const bool both = read(other, first, p, cut, in_two) && read(other, first, p + cut, n - cut, in_two);
-    require(sound == both && whole.problem == in_two.problem && whole.lines == in_two.lines, "the same verdict in two");
-    if (sound) require(whole.names == in_two.names && same(whole.ids, in_two.ids), "the same features in two");
+    require(sound == both && whole.problem == in_two.problem && whole.lines == in_two.lines,
+            "the same verdict in two");
+    if (sound)
+        require(whole.names == in_two.names && same(whole.ids, in_two.ids), "the same features in two");
 }
 
 void attributes(const char* p, size_t n) {
@@ -320,41 +338,54 @@ void attributes(const char* p, size_t n) {
     both = both && read(part, p + cut, n - cut);
     require(sound == both && whole.problem == part.problem, "the same verdict in two");
     if (sound)
-        require(tokens + part.lines_of.size() == whole.lines_of.size() && stored + part.ids.size() == whole.ids.size(),
+        require(tokens + part.lines_of.size() == whole.lines_of.size() &&
+                    stored + part.ids.size() == whole.ids.size(),
                 "the same tokens in two");
 }
 
 const std::string long_names = [] {
     std::string line = "1 | ", number(400, '7');
-    for (int i = 0; i < 900; ++i) line += "feature_" + std::to_string(i * i) + ":" + std::to_string(i) + ".25 ";
+    for (int i = 0; i < 900; ++i)
+        line += "feature_" + std::to_string(i * i) + ":" + std::to_string(i) + ".25 ";
     return line + "\n-1 | a:" + number + " b:0." + number + " c:1e-" + number + "\n";
 }();
 const std::string nested = "{\"label\":1,\"a\":" + std::string(70, '[') + "1" + std::string(70, ']') + "}\n";
 
 // ---- The parsers: a new one is one line here. ----
 const std::vector<Target> targets = {
-    {"libsvm", libsvm,
+    {"libsvm",
+     libsvm,
      {"+1 1:0.5 3:2 12:-1e-3\r\n# comment 1:1\n\n-1 qid:4 2:1 30:0.0312 # x\n  3\n2.5\t7:12345678.25 \n",
       "1 1:1 2:1 3:1 4:1 1234567:0.123456789012345678\n1 2147483647:2\n2 qid:5 3:1 2147483649:2.5\n",
       "spam 1:1 2:0.25\nham 3:-0.731854 5:.5 7:5. 9:+1\nna\xc3\xafve 1:nan\n1:1 2:2\nqid:3 1:1\n"}},
-    {"vw", vw,
-     {"1 | a b:2 cdefghijklmnop:3\n\n-1 0.5 'tag |ns:2 x:1 y z:0.25 :4 :5 |ns x:1 city:paris\n3 2 0 t|u\n", long_names,
+    {"vw",
+     vw,
+     {"1 | a b:2 cdefghijklmnop:3\n\n-1 0.5 'tag |ns:2 x:1 y z:0.25 :4 :5 |ns x:1 city:paris\n3 2 0 t|u\n",
+      long_names,
       "spam 1.0 zebra|MetricFeatures:3.28 height:1.5e-3 length:2.0 |Says black with white stripes\r\nham | q\r\n",
       "-1 | 1:1 4:1 7:1 13:0.7210 31:0.0014 12345678:1 123456789:1e308 123456789:1e308\n1 | 1:1 1:2 4:0.5 7:-1 13\n"}},
-    {"jsonl", jsonl,
+    {"jsonl",
+     jsonl,
      {"{\"label\": \"spam\", \"weight\": 2, \"features\": {\"age\": 3, \"job\": \"co\\u00f6k\\ud83d\\ude00\"}, \"z\": 1}\n",
       "{\"label\": 1, \"age\": 3.5e-10, \"a\": {\"b\": [1, \"x\", true, {\"q\": null}], \"f\":false}}\r\n{\"label\":2}\n",
-      "{\"label\":1,\"id\":[{}],\"\\n\":\"\xc3\xa9\",\"a.b\":1e308,\"a\":{\"b\":1e308},\"x\":{\"\":{\"\":0}}}\n", nested}},
-    {"columns", columns,
+      "{\"label\":1,\"id\":[{}],\"\\n\":\"\xc3\xa9\",\"a.b\":1e308,\"a\":{\"b\":1e308},\"x\":{\"\":{\"\":0}}}\n",
+      nested}},
+    {"columns",
+     columns,
      {"In IN B-PP\nthe DT B-NP\npound NN I-NP\n\n# # O\r\n x|y = |\n \t\n\nin IN O\n\n\nna\xc3\xafve a|b O\n",
       "In\tIN\tB-PP\nNew York\tNN\tI\n\na\tb\tc\nx\ty\tz\n",
       "# text = a b\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\tE\t_\t3\tcase\t_\t_\n2\tle\t_\tDET\t_\t_\t3\tdet\t_\t_\n"
       "2.1\tx\tx\tX\tX\t_\t_\t_\t_\t_\n\n1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n"}},
-    {"attributes", attributes,
+    {"attributes",
+     attributes,
      {"B-NP\tw[0]=In\tpos\\:x:2.5\t__BOS__\n\nO\ta:-1e3\tb:0\tc\\\\:1\td:\n", "a\\:b\tx\ty\tz\t\tx\n \nO\n"}},
-    {"words", words, {"The quick brown_fox, the\tQUICK 123!\nna\xc3\xafve caf\xc3\xa9\n\n a a a b\n", long_names}},
-    {"cells", cells,
-     {"1,x,2,3\n-1.5, y ,0.25,1e5\r\n0,\"q\",7,8\n", "1\t\t2\n3\tab\t4.5\n", "1,a,1\n 2 ,b, 3 \n0.1234567890123456789,,1e-400\n"}},
+    {"words",
+     words,
+     {"The quick brown_fox, the\tQUICK 123!\nna\xc3\xafve caf\xc3\xa9\n\n a a a b\n", long_names}},
+    {"cells",
+     cells,
+     {"1,x,2,3\n-1.5, y ,0.25,1e5\r\n0,\"q\",7,8\n", "1\t\t2\n3\tab\t4.5\n",
+      "1,a,1\n 2 ,b, 3 \n0.1234567890123456789,,1e-400\n"}},
 };
 
 }  // namespace novikoff::fuzz

@@ -1,9 +1,9 @@
-// Kernel perceptrons with a budget: at most B supports, whatever comes.
+// Kernel perceptrons with a budget: at most B supports, whatever they learn from.
 //
-// A score is s_c(x) = sum_j alpha_jc K(x, z_j) over the supports z_j; all columns c (one for two classes, else one a
-// class) share the supports, and the budget counts them once. On a mistake of a column (the sign of s_c is not y_c)
-// the perceptron adds y_c K(x, .). When x is a support already, or the budget is not yet full, that is what happens.
-// Otherwise, with k = (K(x, z_1), ..., K(x, z_B)):
+// A score is s_c(x) = sum_j alpha_jc K(x, z_j) over the supports z_j; all columns c (one for two classes,
+// otherwise one per class) share the supports, and the budget counts them once. On a mistake of a column (the
+// sign of s_c is not y_c) the perceptron adds y_c K(x, .). When x is a support already, or the budget is not
+// yet full, that is what happens. Otherwise, with k = (K(x, z_1), ..., K(x, z_B)):
 //
 //   projectron    Orabona, Keshet and Caputo 2008/2009: f <- f + y P K(x, .), P the orthogonal projection onto the span
 //                 of the supports: P K(x, .) = sum_j d_j K(z_j, .) with G d = k, G the supports' Gram matrix. Their
@@ -17,15 +17,17 @@
 //                 and phi is the largest in (0, 1] for which Psi(phi) + Q <= (15/32) M, where Q has the damage so far
 //                 and M the mistakes. They take K(x, x) <= 1; here f' is divided by the largest K(x, x) seen at an
 //                 update. With several columns, Psi, Q and M are sums over the columns and phi is one for all.
-//   oldest        the oldest support goes.
-//   random        Cavallanti, Cesa-Bianchi and Gentile 2007: one goes, drawn from all with equal chances.
+//   oldest        the oldest support is removed.
+//   random        Cavallanti, Cesa-Bianchi and Gentile 2007: one is removed, drawn uniformly.
 //
-// A support's age counts from its last update. G is kept as its Cholesky factor L, which grows by a row a support in
-// O(B^2), and unlike an inverse cannot drift: both solutions are backward stable. A support that lies, but for 1e-8
-// of its square, in the span of those before gets no row in L: G stays well-conditioned, and the span is the same.
+// A support's age counts from its last update. G is kept as its Cholesky factor L, which grows by one row per
+// support in O(B^2), and unlike an inverse cannot drift: both solutions are backward stable. A support that
+// lies, but for 1e-8 of its square, in the span of those before gets no row in L: G stays well-conditioned,
+// and the span is the same.
 //
-// Sums are taken by sixteen lanes, entry j in lane j mod 16, and everything else goes entry by entry, so that a plain
-// twin can give the same bits. Signs of scores are exact for the coefficients and kernel values as they are.
+// Sums are taken by sixteen lanes, entry j in lane j mod 16, and everything else goes entry by entry, so that
+// a plain twin can give the same bits. Signs of scores are exact for the coefficients and kernel values as
+// they are.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +52,7 @@ inline Policy policy_named(const std::string& name) {
     throw std::invalid_argument("unknown policy '" + name + "'");
 }
 
-// sum_j a_j b_j, and on demand sum_j |a_j b_j|.
+// sum_j a_j b_j, and on request sum_j |a_j b_j|.
 template <bool Absolute>
 NOVIKOFF_INLINE double lanes16(const double* a, const double* b, int64_t n, double* absolute = nullptr) {
     Vec sum[4] = {}, size[4] = {};
@@ -73,14 +75,27 @@ NOVIKOFF_INLINE double lanes16(const double* a, const double* b, int64_t n, doub
     return total((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-struct Fit {  // how a row is to be learned
-    double self = 0;    // K(x, x)
+struct Fit {  // how to learn a row
+    double self = 0;  // K(x, x)
     int64_t same = -1;  // the support that it equals
-    double draw = 0;    // in [0, 1), for 'random'
+    double draw = 0;  // in [0, 1), for 'random'
     const double* of_oldest = nullptr;  // kernel values of the oldest support with all, for 'forgetron'
 };
 
-class Budgeted {
+struct BudgetRule {
+    Policy policy;
+    int64_t budget, columns;
+    bool joint, tie_is_mistake;
+
+    BudgetRule(const std::string& policy_name, int64_t budget, int64_t columns, bool joint,
+               bool tie_is_mistake)
+        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint),
+          tie_is_mistake(tie_is_mistake) {
+        if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
+    }
+};
+
+class Budgeted : public BudgetRule {
     static constexpr double kDependent = 1e-8;
     std::vector<double> score, size, move, d, v;
     std::vector<uint8_t> in_margin;
@@ -91,7 +106,8 @@ class Budgeted {
     // The sign of sum_j (alpha_ja - alpha_jb) k_j; b < 0: of column a alone.
     int sign(const double* k, int64_t a, int64_t b) {
         const double s = b < 0 ? score[a] : score[a] - score[b], z = b < 0 ? size[a] : size[a] + size[b];
-        if (std::fabs(s) > double(m + 8) * kUnit * 1.01 * z + double(m) * 0x1p-1073 || m == 0) return (s > 0) - (s < 0);
+        if (std::fabs(s) > double(m + 8) * kUnit * 1.01 * z + double(m) * 0x1p-1073 || m == 0)
+            return (s > 0) - (s < 0);
         if (z > 0) ++close;
         return exact_sign(
             [&](auto& f) {
@@ -107,7 +123,8 @@ class Budgeted {
         const int64_t wanted = std::min(budget, std::max<int64_t>(16, 2 * room));
         auto wider = [&](std::vector<double>& from, int64_t lines, int64_t more) {
             std::vector<double> to(size_t(more * wanted));
-            for (int64_t c = 0; c < lines; ++c) std::copy_n(from.data() + c * room, m, to.data() + c * wanted);
+            for (int64_t c = 0; c < lines; ++c)
+                std::copy_n(from.data() + c * room, m, to.data() + c * wanted);
             from.swap(to);
         };
         if (projects()) wider(factor, room, wanted);
@@ -155,7 +172,7 @@ class Budgeted {
         basis.push_back(slot);
     }
 
-    // The steps of columns that are right by too little, now that |P K(x, .)|^2 is known.
+    // The steps of columns whose margin is too small, now that |P K(x, .)|^2 is known.
     void set_margin_steps(int32_t label, double projected) {
         for (int64_t c = 0; c < columns; ++c) {
             if (!in_margin[c]) continue;
@@ -189,8 +206,8 @@ class Budgeted {
         }
         const double c = damage - 0.46875 * double(mistakes);  // a phi^2 + b phi + c <= 0
         double phi = 1;
-        if (a + b + c > 0)  // 1 is too much: the root of the rising branch, (-b + root) / 2a without cancellation
-            phi = std::min(-2 * c / (b + std::sqrt(std::max(b * b - 4 * a * c, 0.0))), 1.0);
+        // 1 is too much: the root of the rising branch, (-b + root) / 2a without cancellation
+        if (a + b + c > 0) phi = std::min(-2 * c / (b + std::sqrt(std::max(b * b - 4 * a * c, 0.0))), 1.0);
         damage += a * phi * phi + b * phi;
         return phi;
     }
@@ -230,7 +247,9 @@ class Budgeted {
         }
         int64_t slot;
         if (by_age()) slot = oldest();
-        else slot = how.draw >= 0 && how.draw < 1 ? std::min(int64_t(how.draw * double(budget)), budget - 1) : 0;
+        else
+            slot =
+                how.draw >= 0 && how.draw < 1 ? std::min(int64_t(how.draw * double(budget)), budget - 1) : 0;
         if (forgets()) {
             const double phi = shrinking(k, slot, how.of_oldest);
             for (double& a : alpha) a *= phi;
@@ -242,33 +261,33 @@ class Budgeted {
 
   public:
     InUse in_use{"the learner"};
-    Policy policy;
-    int64_t budget, columns;
-    bool joint, tie_is_mistake;
-    int64_t m = 0, room = 0;           // supports, and places for them
-    std::vector<double> alpha, sums;   // a line a column, `room` places each; sums: visits before times steps
-    std::vector<int64_t> touched;      // the visit of a support's last update
-    std::vector<double> factor;        // L, column after column, `room` places each
-    std::vector<int64_t> basis;        // the supports that have a row in L
-    double damage = 0, largest = 0;    // the Forgetron's Q, and the largest K(x, x) at an update
+    int64_t m = 0, room = 0;  // supports, and places for them
+    // one line per column, `room` places each; sums: visits before times steps
+    std::vector<double> alpha, sums;
+    std::vector<int64_t> touched;  // the visit of a support's last update
+    std::vector<double> factor;  // L, column after column, `room` places each
+    std::vector<int64_t> basis;  // the supports that have a row in L
+    double damage = 0, largest = 0;  // the Forgetron's Q, and the largest K(x, x) at an update
     int64_t visits = 0, wrong = 0, mistakes = 0, updates = 0, close = 0;
 
-    Budgeted(const std::string& policy_name, int64_t budget, int64_t columns, bool joint, bool tie_is_mistake)
-        : policy(policy_named(policy_name)), budget(budget), columns(columns), joint(joint),
-          tie_is_mistake(tie_is_mistake) {
-        if (budget < 1 || columns < 1) throw std::invalid_argument("a budget and columns are at least 1");
-    }
+    explicit Budgeted(const BudgetRule& rule) : BudgetRule(rule) {}
 
     bool jointly() const { return joint && columns > 1; }  // two classes share a column
     bool has_decided() const { return int64_t(move.size()) == columns; }
     bool full() const { return m >= budget; }
     bool limited() const { return budget < INT64_MAX; }
-    bool projects() const { return limited() && (policy == Policy::projectron || policy == Policy::projectron_margin); }
+    bool projects() const {
+        return limited() && (policy == Policy::projectron || policy == Policy::projectron_margin);
+    }
     bool forgets() const { return policy == Policy::forgetron; }
     bool by_age() const { return forgets() || policy == Policy::oldest; }
-    void reserve() { if (m == room && !full()) enlarge(); }
+    void reserve() {
+        if (m == room && !full()) enlarge();
+    }
 
-    int64_t oldest() const { return std::min_element(touched.begin(), touched.begin() + m) - touched.begin(); }
+    int64_t oldest() const {
+        return std::min_element(touched.begin(), touched.begin() + m) - touched.begin();
+    }
 
     // One more class: from two, the column f becomes (-f, f, 0); after that another column of zeros.
     void add_class() {
@@ -329,15 +348,17 @@ class Budgeted {
         return slot;
     }
 
-    // The score of column c, by the last or the mean coefficients times the visits; its sign is exact. `room` is what
-    // it may be off by.
+    // The score of column c, by the last or the mean coefficients times the visits; its sign is exact. `room`
+    // is what it may be off by.
     double score_of(const double* k, int64_t c, const double* coefficients, double& room) const {
         double z;
         const double s = lanes16<true>(coefficients + c * m, k, m, &z);
         room = double(m + 8) * kUnit * 1.01 * z + double(m) * 0x1p-1073;
         if (std::fabs(s) > room || m == 0) return s;
         Fallbacks ignored;
-        auto terms = [&](auto& f) { for (int64_t j = 0; j < m; ++j) f(k[j], coefficients[c * m + j]); };
+        auto terms = [&](auto& f) {
+            for (int64_t j = 0; j < m; ++j) f(k[j], coefficients[c * m + j]);
+        };
         const double value = exact_value(terms, ignored);
         return value == 0 ? 0x1p-1074 * exact_sign(terms, ignored) : value;
     }
@@ -369,7 +390,8 @@ class Budgeted {
         int64_t doubles = 0;
         for (const auto* held : {&alpha, &sums, &factor, &score, &size, &move, &d, &v})
             doubles += int64_t(held->capacity());
-        return int64_t(sizeof *this) + 8 * (doubles + int64_t(touched.capacity()) + int64_t(basis.capacity()));
+        return int64_t(sizeof *this) +
+               8 * (doubles + int64_t(touched.capacity()) + int64_t(basis.capacity()));
     }
 };
 

@@ -1,16 +1,16 @@
 // The monotone-conjunction kernel, exactly: K(a, b) = 2^|a AND b| for rows of 0 and 1.
 //
-// It is the inner product of the 2^n monotone conjunctions: one for each set of columns, true where all of its
-// columns are 1, and true for both rows exactly if the set lies within a AND b. Rows are packed into words, so that
-// |a AND b| is a few instructions. A score is a sum of +-2^k with k up to n, which no float can hold: it is kept as
-// a whole number in digits of 32 bits,
+// It is the inner product of the 2^n monotone conjunctions: one for each set of columns, true where all of
+// its columns are 1, and true for both rows exactly if the set lies within a AND b. Rows are packed into
+// words, so that |a AND b| is a few instructions. A score is a sum of +-2^k with k up to n, which no float
+// can hold: it is kept as a whole number in digits of 32 bits,
 //
 //     s = sum_j digit_j 2^(32 j),        adding m 2^k:  digit_{k / 32} += m 2^(k mod 32)
 //
-// Digits are signed and wider than 32 bits, and nothing is carried while terms are added. The sign is found from the
-// top: let r be the digits from j on as one number, in units of 2^(32 j). With M = the sum of all |m| a digit is at
-// most M 2^31, so that those below j come to less than M units: |r| > M settles it, otherwise the next digit joins r.
-// Nothing is rounded anywhere, so no decision is in doubt at any n.
+// Digits are signed and wider than 32 bits, and nothing is carried while terms are added. The sign is found
+// from the top: let r be the digits from j on as one number, in units of 2^(32 j). With M = the sum of all
+// |m| a digit is at most M 2^31, so that those below j come to less than M units: |r| > M settles it,
+// otherwise the next digit joins r. Nothing is rounded anywhere, so no decision is in doubt at any n.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,8 @@ NOVIKOFF_INLINE void common4(const uint64_t* a, const uint64_t* b, int64_t words
 
 // f(j, |a AND b_j|) for rows b_from, ..., b_to-1 that lie one after another.
 template <class F>
-NOVIKOFF_INLINE void for_each_common(const uint64_t* a, const uint64_t* b, int64_t words, int64_t from, int64_t to, F&& f) {
+NOVIKOFF_INLINE void for_each_common(const uint64_t* a, const uint64_t* b, int64_t words, int64_t from,
+                                     int64_t to, F&& f) {
     int64_t j = from, four[4];
     for (; j + 4 <= to; j += 4) {
         common4(a, b + j * words, words, four);
@@ -158,8 +159,8 @@ struct Whole {
 };
 
 // ---- learning ------------------------------------------------------------------------------------
-// The perceptron in its dual form over packed rows. Row i has its scores as whole numbers, which hold the first
-// upto[i] updates; the rest are added when the row is visited, or by `push` to all rows.
+// The perceptron in its dual form over packed rows. Row i has its scores as whole numbers, which hold the
+// first upto[i] updates; the rest are added when the row is visited, or by `push` to all rows.
 class ConjunctionLearner {
     struct Made {
         int64_t row, visit;
@@ -167,23 +168,27 @@ class ConjunctionLearner {
     const Bits& rows;
     const int64_t columns;
     const bool joint, tie_is_mistake, bias;
-    std::vector<int64_t> begin;   // of each row's digits: `columns` numbers of equal length, one after another
+    // of each row's digits: `columns` numbers of equal length, one after another
+    std::vector<int64_t> begin;
     std::vector<int64_t> digits, upto;
     std::vector<uint64_t> supports;  // a copy of each update's row
     std::vector<int64_t> first{0};   // of each update's moves
     std::vector<int32_t> column;
     std::vector<int64_t> factor;
     int64_t total = 0;  // of |factor|, for any one column at most
-    std::vector<__int128> norm2;     // |w|^2 of each column, `width` digits a number
+    std::vector<__int128> norm2;     // |w|^2 of each column, `width` digits per number
     int64_t width = 1;
 
     int64_t length(int64_t i) const { return digits_for(rows.ones(i)); }
-    const int64_t* number(int64_t i, int64_t c) const { return digits.data() + begin[size_t(i)] + c * length(i); }
+    const int64_t* number(int64_t i, int64_t c) const {
+        return digits.data() + begin[size_t(i)] + c * length(i);
+    }
 
     void add(const uint64_t* support) {
         supports.insert(supports.end(), support, support + rows.words);
         int64_t largest = 0;
-        for (int64_t e = first.back(); e < int64_t(column.size()); ++e) largest = std::max(largest, std::abs(factor[size_t(e)]));
+        for (int64_t e = first.back(); e < int64_t(column.size()); ++e)
+            largest = std::max(largest, std::abs(factor[size_t(e)]));
         first.push_back(int64_t(column.size()));
         total += largest * (bias ? 2 : 1);
         if (total >= int64_t(1) << 30) throw std::overflow_error("more than 2^30 updates");
@@ -230,7 +235,8 @@ class ConjunctionLearner {
     }
     int64_t side(int64_t label, int64_t c) const { return (columns == 1 ? label == 1 : label == c) ? 1 : -1; }
     static bool right(int sign, int64_t y, bool strictly) { return sign ? sign == y : y > 0 && !strictly; }
-    // The class with the highest score, the first of those tied; `strictly`: the label only if no other has as much.
+    // The class with the highest score, the first of those tied; `strictly`: the label only if no other has
+    // as much.
     int64_t winner(int64_t i, int64_t label, bool strictly) const {
         int64_t best = -1;
         for (int64_t c = 0; c < columns; ++c)
@@ -242,7 +248,8 @@ class ConjunctionLearner {
     std::vector<Made> made;
 
     ConjunctionLearner(const Bits& x, int64_t n_columns, bool is_joint, bool ties, bool with_bias)
-        : rows(x), columns(n_columns), joint(is_joint), tie_is_mistake(ties), bias(with_bias), upto(size_t(x.n), 0) {
+        : rows(x), columns(n_columns), joint(is_joint), tie_is_mistake(ties), bias(with_bias),
+          upto(size_t(x.n), 0) {
         begin.push_back(0);
         for (int64_t i = 0; i < rows.n; ++i) begin.push_back(begin.back() + columns * length(i));
         digits.assign(size_t(begin.back()), 0);
@@ -253,12 +260,15 @@ class ConjunctionLearner {
     int64_t n_columns() const { return columns; }
     int64_t updates() const { return int64_t(first.size()) - 1; }
 
-    // What was learned before, from other rows: alpha has a line a support. Norms are counted from here on.
+    // What was learned before, from other rows: alpha has one line per support. Norms are counted from here
+    // on.
     void begin_with(const Bits& earlier, const int64_t* alpha) {
-        if (earlier.d != rows.d) throw std::invalid_argument("rows and supports have different numbers of columns");
+        if (earlier.d != rows.d)
+            throw std::invalid_argument("rows and supports have different numbers of columns");
         for (int64_t z = 0; z < earlier.n; ++z) {
             for (int64_t c = 0; c < columns; ++c)
-                if (alpha[z * columns + c]) column.push_back(int32_t(c)), factor.push_back(alpha[z * columns + c]);
+                if (alpha[z * columns + c])
+                    column.push_back(int32_t(c)), factor.push_back(alpha[z * columns + c]);
             add(earlier[z]);
         }
     }
@@ -291,8 +301,10 @@ class ConjunctionLearner {
         return true;
     }
 
-    // Visits order[from..to), until `limit` updates have been made; where it stopped. Visits are counted from `count`.
-    int64_t visit(const int32_t* labels, const int64_t* order, int64_t from, int64_t to, int64_t count, int64_t limit) {
+    // Visits order[from..to), until `limit` updates have been made; where it stopped. Visits are counted from
+    // `count`.
+    int64_t visit(const int32_t* labels, const int64_t* order, int64_t from, int64_t to, int64_t count,
+                  int64_t limit) {
         const int64_t enough = updates() + limit;
         int64_t t = from;
         for (; t < to && updates() < enough; ++t) {
@@ -302,7 +314,7 @@ class ConjunctionLearner {
         }
         return t;
     }
-    // One update as given: moves has a number a column.
+    // One update as given: moves has one number per column.
     void move(int64_t i, int64_t count, const int64_t* moves) {
         catch_up(i);
         for (int64_t c = 0; c < columns; ++c)
@@ -313,11 +325,12 @@ class ConjunctionLearner {
     // The moves of update u, counted from those of `begin_with` on.
     template <class F>
     void moves(int64_t u, F&& f) const {
-        for (int64_t e = first[size_t(u)]; e < first[size_t(u + 1)]; ++e) f(column[size_t(e)], factor[size_t(e)]);
+        for (int64_t e = first[size_t(u)]; e < first[size_t(u + 1)]; ++e)
+            f(column[size_t(e)], factor[size_t(e)]);
     }
 
-    // The smallest y s of the columns, or of the differences to the rivals, of a row brought up to date: the nearest
-    // double, times 2^exponent.
+    // The smallest y s of the columns, or of the differences to the rivals, of a row brought up to date: the
+    // nearest double, times 2^exponent.
     double margin(int64_t i, int64_t label, int64_t& exponent) const {
         const int64_t own = length(i);
         std::vector<int64_t> all(size_t(columns * own));
@@ -327,8 +340,10 @@ class ConjunctionLearner {
             if (joint && c == label) continue;
             const int64_t y = side(label, c);
             for (int64_t j = 0; j < own; ++j)
-                all[size_t(c * own + j)] = joint ? from[label * own + j] - from[c * own + j] : y * from[c * own + j];
-            if (least < 0 || sign_of(&all[size_t(c * own)], &all[size_t(least * own)], own, 4 * total) < 0) least = c;
+                all[size_t(c * own + j)] =
+                    joint ? from[label * own + j] - from[c * own + j] : y * from[c * own + j];
+            if (least < 0 || sign_of(&all[size_t(c * own)], &all[size_t(least * own)], own, 4 * total) < 0)
+                least = c;
         }
         Whole whole;
         whole.read(&all[size_t(least * own)], own);
@@ -347,9 +362,9 @@ class ConjunctionLearner {
 };
 
 // ---- predicting ----------------------------------------------------------------------------------
-// The scores of a row by coefficients that may be large (sums of visits): 128 bits a digit. All are divided by
-// `divisor`, and those of a row that would pass 2^1000 by one power of two. Signs are exact, and the exact winner,
-// the first of those tied, is the first largest number.
+// The scores of a row by coefficients that may be large (sums of visits): 128 bits per digit. All are divided
+// by `divisor`, and those of a row that would pass 2^1000 by one power of two. Signs are exact, and the exact
+// winner, the first of those tied, is the first largest number.
 class ConjunctionScores {
     const Bits& supports;
     const int64_t* alpha;
@@ -361,7 +376,8 @@ class ConjunctionScores {
 
   public:
     ConjunctionScores(const Bits& z, const int64_t* a, int64_t n_columns, bool with_bias, double by)
-        : supports(z), alpha(a), columns(n_columns), bias(with_bias), divisor(by), wholes(size_t(n_columns)) {}
+        : supports(z), alpha(a), columns(n_columns), bias(with_bias), divisor(by), wholes(size_t(n_columns)) {
+    }
 
     void operator()(const uint64_t* x, int64_t ones, double* out) {
         const int64_t own = digits_for(ones);
@@ -386,25 +402,28 @@ class ConjunctionScores {
         for (int64_t c = 0; c < columns; ++c) {
             const double exact = out[c];
             out[c] = std::ldexp(exact, int(exponent[size_t(c)] - down)) / divisor;
-            if (out[c] == 0 && exact != 0) out[c] = std::copysign(std::numeric_limits<double>::denorm_min(), exact);
+            if (out[c] == 0 && exact != 0)
+                out[c] = std::copysign(std::numeric_limits<double>::denorm_min(), exact);
             top = std::max(top, out[c]);
         }
-        if (columns > 1 && std::find(out, out + columns, top) - out != best)  // what was not a tie was rounded to one
+        // what was not a tie was rounded to one
+        if (columns > 1 && std::find(out, out + columns, top) - out != best)
             out[best] = std::nextafter(top, std::numeric_limits<double>::infinity());
     }
 
   private:
     bool beats(int64_t a, int64_t b, int64_t own) const {
         std::vector<__int128> difference(static_cast<size_t>(own));
-        for (int64_t j = 0; j < own; ++j) difference[size_t(j)] = digits[size_t(a * own + j)] - digits[size_t(b * own + j)];
+        for (int64_t j = 0; j < own; ++j)
+            difference[size_t(j)] = digits[size_t(a * own + j)] - digits[size_t(b * own + j)];
         Whole whole;
         whole.read(difference.data(), own);
         return whole.sign > 0;
     }
 };
 
-// Votes of all hypotheses on a row (Freund and Schapire 1999), of exact prefix sums: for the class (+) or against it
-// (-) in each column; with joint classes for the highest score, the first of those tied.
+// Votes of all hypotheses on a row (Freund and Schapire 1999), of exact prefix sums: for the class (+) or
+// against it (-) in each column; with joint classes for the highest score, the first of those tied.
 struct ConjunctionVotes {
     const Bits& supports;
     int64_t columns, updates;
@@ -440,7 +459,8 @@ struct ConjunctionVotes {
             if (joint) {
                 best = 0;
                 for (int64_t c = 1; c < columns; ++c)
-                    if (sign_of(digits.data() + c * own, digits.data() + best * own, top, 2 * total) > 0) best = c;
+                    if (sign_of(digits.data() + c * own, digits.data() + best * own, top, 2 * total) > 0)
+                        best = c;
             }
             cast(sign, best, survived[u + 1], out);
         }

@@ -1,5 +1,5 @@
-// The perceptron in its dual form, from kernel values: scores that updates are added to, votes of all hypotheses,
-// and decisions.
+// The perceptron in its dual form, from kernel values: scores that updates are added to, votes of all
+// hypotheses, and decisions.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,10 @@
 namespace novikoff {
 
 // ---- adding --------------------------------------------------------------------------------------
-// What each support adds to each class's score. A support moves few classes, so only what is not zero is kept; what
-// a class's score takes is added in the order of the supports, so that it is the same sum however they were cut into
-// panels. The values of some supports may be `kept` from before, as columns of all rows; the others come in lines.
+// What each support adds to each class's score. A support moves few classes, so only what is not zero is
+// kept; what a class's score takes is added in the order of the supports, so that it is the same sum however
+// they were cut into panels. The values of some supports may be `kept` from before, as columns of all rows;
+// the others come in lines.
 class Coefficients {
     struct Term {
         double factor;
@@ -26,7 +27,8 @@ class Coefficients {
     std::vector<size_t> begin;
 
   public:
-    Coefficients(const double* coef, int64_t supports, int64_t columns, const std::vector<const double*>& kept = {})
+    Coefficients(const double* coef, int64_t supports, int64_t columns,
+                 const std::vector<const double*>& kept = {})
         : classes(columns), begin{0} {
         for (int64_t k = 0; k < classes; ++k) {
             for (int64_t c = 0, place = 0; c < supports; ++c) {
@@ -37,9 +39,11 @@ class Coefficients {
             begin.push_back(terms.size());
         }
     }
-    // To the scores of some rows, the first of them row t; `line` numbers from one row's values to the next's.
+    // Adds to the scores of some rows, the first being row t; `line` numbers lie between one row's values and
+    // the next's.
     void add(const double* values, int64_t line, int64_t t, int64_t rows, double* scores) const {
-        for (int64_t r = 0; r < rows; r += 4) {  // one sum waits for its own last step: four side by side do not
+        // each step of a sum waits for the one before; four sums side by side do not
+        for (int64_t r = 0; r < rows; r += 4) {
             const int64_t count = std::min<int64_t>(4, rows - r);
             const double* at[4];
             for (int64_t l = 0; l < 4; ++l) at[l] = values + std::min(r + l, rows - 1) * line;
@@ -63,13 +67,14 @@ class Coefficients {
 };
 
 // ---- voting --------------------------------------------------------------------------------------
-// Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k the
-// score is s_k = s_{k-1} + step_k K(x, z_k), step_k = +1 or -1, and it votes survived[k] times for its sign, where
-// sign(0) = +1. Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0 = 0 at first.
+// Votes of the hypotheses of one class on rows of kernel values (Freund and Schapire 1999): after update k
+// the score is s_k = s_{k-1} + step_k K(x, z_k), step_k = +1 or -1, and it casts survived[k] votes for its
+// sign, where sign(0) = +1. Four rows go side by side. out[r * step] += sum_k survived[k] sign(s_k), with s_0
+// = 0 at first.
 //
-// The signs are those of the exact sums. TwoSum gives the error q of each addition exactly, so the float score is off
-// by at most E = the sum of all |q| so far. Where it is not farther from 0 than that, and E > 0, the row's sums are
-// taken by the long accumulator.
+// The signs are those of the exact sums. TwoSum gives the error q of each addition exactly, so the float
+// score is off by at most E = the sum of all |q| so far. Where it is not farther from 0 than that, and E > 0,
+// the row's sums are taken by the long accumulator.
 struct ClassRun {
     int64_t updates;
     const int64_t* support;
@@ -98,7 +103,8 @@ inline double settle_votes(const ClassRun& q, const double* line, const std::vec
     return votes;
 }
 
-inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t supports, double* out, int64_t out_step) {
+inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t supports, double* out,
+                 int64_t out_step) {
     std::vector<int64_t> open[4];
     for (int64_t r = 0; r < rows; r += 4) {
         const double* line[4];
@@ -122,8 +128,8 @@ inline void vote(const ClassRun& q, const double* k, int64_t rows, int64_t suppo
     }
 }
 
-// Joint classes: update u adds K to the label's score and takes it from the rival's, and each hypothesis votes for
-// its highest score, the first of those tied. out[r * classes + c] += the votes for c.
+// Joint classes: update u adds K to the label's score and takes it from the rival's, and each hypothesis
+// votes for its highest score, the first of those tied. out[r * classes + c] += the votes for c.
 struct JointRun {
     int64_t updates, classes;
     const int64_t* support;
@@ -131,7 +137,8 @@ struct JointRun {
     const double* survived;
 };
 
-inline void settle_joint_votes(const JointRun& q, const double* line, const std::vector<int64_t>& open, double* votes) {
+inline void settle_joint_votes(const JointRun& q, const double* line, const std::vector<int64_t>& open,
+                               double* votes) {
     std::vector<LongAccumulator> sums(size_t(q.classes));
     int64_t u = 0;
     for (int64_t k : open) {
@@ -168,7 +175,9 @@ inline void vote_jointly(const JointRun& q, const double* k, int64_t rows, int64
             rounded |= error[label] != 0 || error[rival] != 0;
             const int64_t down = up == q.label[u] ? q.rival[u] : q.label[u];
             if (down == best) best = std::max_element(score.begin(), score.end()) - score.begin();
-            else if (score[size_t(up)] > score[size_t(best)] || (score[size_t(up)] == score[size_t(best)] && up < best)) best = up;
+            else if (score[size_t(up)] > score[size_t(best)] ||
+                     (score[size_t(up)] == score[size_t(best)] && up < best))
+                best = up;
             bool clear = true;
             for (int64_t c = 0; rounded && c < q.classes; ++c) {
                 const double room = error[size_t(c)] + error[size_t(best)];
@@ -183,8 +192,9 @@ inline void vote_jointly(const JointRun& q, const double* k, int64_t rows, int64
 }
 
 // ---- rounding ------------------------------------------------------------------------------------
-// How far a float score, the sum of updates, may be from the exact one: size * slack(c), where size * size' bounds the
-// kernel value of two rows. Nothing is rounded where all values are integers and their sums are below 2^53.
+// How far a float score, the sum of updates, may be from the exact one: size * slack(c), where size * size'
+// bounds the kernel value of two rows. Nothing is rounded where all values are integers and their sums are
+// below 2^53.
 class Rounding {
     std::vector<double> slacks;
 
@@ -192,17 +202,20 @@ class Rounding {
         double most = 0;
         for (double w : weight) most = std::max(most, w);
         const bool exact = whole && most * largest < 0x1p52;
-        for (size_t c = 0; c < weight.size(); ++c) slacks[c] = exact ? 0 : double(terms + 4) * 0x1p-53 * 1.01 * weight[c];
+        for (size_t c = 0; c < weight.size(); ++c)
+            slacks[c] = exact ? 0 : double(terms + 4) * 0x1p-53 * 1.01 * weight[c];
     }
 
   public:
-    std::vector<double> weight;  // by column of scores: the sum of |move| size, which times size is at least that of |a K|
+    // by column of scores: the sum of |move| size, which times size is at least that of |a K|
+    std::vector<double> weight;
     int64_t terms = 0;
     double largest;  // size
     bool whole;
+    const bool known;  // sizes are; else an update's is the largest of its values
 
-    Rounding(int64_t columns, double largest, bool whole)
-        : slacks(size_t(columns)), weight(size_t(columns)), largest(largest), whole(whole) {}
+    Rounding(int64_t columns, double largest, bool whole, bool known)
+        : slacks(size_t(columns)), weight(size_t(columns)), largest(largest), whole(whole), known(known) {}
 
     const std::vector<double>& slack() const { return slacks; }
     void add(const double* move, double size) {
@@ -221,9 +234,9 @@ class Rounding {
 };
 
 // ---- deciding ------------------------------------------------------------------------------------
-// Visits to a block of rows whose scores by all updates before it are known: a column a class (one for two classes).
-// An update adds its kernel values to the scores of the rows to come. It stops where it needs something: a decision
-// that is too close for floats, or kernel values.
+// Visits to a block of rows whose scores by all updates before it are known: one column per class (one for
+// two classes). An update adds its kernel values to the scores of the rows to come. It stops where it needs
+// something: a decision that is too close for floats, or kernel values.
 class Block {
   public:
     enum class Stop { done, close, values };
@@ -235,9 +248,8 @@ class Block {
     const double* sizes;
     int64_t n, classes;
     bool joint, tie_is_mistake;
-    bool known;  // sizes are; else an update's is the largest of its values
     Rounding& rounding;
-    std::vector<double> pending;  // the move of the row at hand, when it has been decided
+    std::vector<double> pending;  // the move of the current row, once it has been decided
     bool decided = false;
     std::vector<int64_t> given;  // the rows whose values have been, ...
     std::vector<double> values;  // ... side by side, from row `from` on
@@ -245,7 +257,8 @@ class Block {
 
     // score a - score b > 0: 1, 0 or -1; 2 if that is too close to tell.
     int compare(const double* s, double size, int64_t a, int64_t b) const {
-        const double difference = s[a] - s[b], room = size * (rounding.slack()[a] + rounding.slack()[b]) * 1.01;
+        const double difference = s[a] - s[b],
+                     room = size * (rounding.slack()[a] + rounding.slack()[b]) * 1.01;
         if (room > 0 && !(std::fabs(difference) > room)) return 2;
         return (difference > 0) - (difference < 0);
     }
@@ -296,7 +309,7 @@ class Block {
         const double* move = pending.data();
         const double* s = scores + at * classes;
         double size = sizes[at];
-        if (!known) {
+        if (!rounding.known) {
             size = 0;
             bool integers = rounding.whole;
             for (int64_t t = 0; t < n - at; ++t) {
@@ -320,15 +333,17 @@ class Block {
     std::vector<double> moves, gains;
 
     Block(double* scores, const int32_t* labels, const double* sizes, int64_t n, int64_t classes, bool joint,
-          bool tie_is_mistake, bool known, Rounding& rounding)
+          bool tie_is_mistake, Rounding& rounding)
         : scores(scores), labels(labels), sizes(sizes), n(n), classes(classes), joint(joint),
-          tie_is_mistake(tie_is_mistake), known(known), rounding(rounding), pending(size_t(classes)) {}
+          tie_is_mistake(tie_is_mistake), rounding(rounding), pending(size_t(classes)) {}
 
     int64_t size() const { return n; }
     size_t columns() const { return size_t(classes); }
-    Verdict judge(int64_t t, double* move) const { return joint ? judge_jointly(t, move) : judge_apart(t, move); }
+    Verdict judge(int64_t t, double* move) const {
+        return joint ? judge_jointly(t, move) : judge_apart(t, move);
+    }
 
-    // Go on until the block is done, so many updates have been made, or something is needed for row `at`.
+    // Continues until the block is done, `limit` updates have been made, or row `at` needs something.
     Stop visit(int64_t limit) {
         for (; at < n && int64_t(places.size()) < limit; ++at) {
             if (!decided) {
@@ -346,7 +361,7 @@ class Block {
         return Stop::done;
     }
 
-    // How row `at` moves the scores, decided elsewhere: null if it is right.
+    // How row `at` moves the scores, as decided by the caller: null if it is right.
     void decide(const double* move) {
         decided = move != nullptr;
         if (decided) std::copy(move, move + classes, pending.begin());

@@ -1,18 +1,18 @@
 // What a kernel value is: a number that depends on its two rows alone.
 //
-// It must not depend on how the work was cut into panels or threads, nor on how a row is stored. So a
+// It must not depend on how the work is divided into panels or threads, nor on how a row is stored. So a
 // product x . z is defined by one order of summation: column j is added to accumulator j mod 4, in increasing
-// order of j, with one rounding a step (a fused multiply-add), and the four are added as (0 + 1) + (2 + 3).
+// order of j, with one rounding per step (a fused multiply-add), and the four are added as (0 + 1) + (2 + 3).
 // Zeros change no accumulator, so sparse rows may leave them out, and dense rows may be taken 4 columns at a
 // time. Rows of uint8 are multiplied as integers, which is exact, and so the same number.
 //
-// From the product t (for some kernels a distance) the kernel's value is one formula, without a choice:
+// From the product t (for some kernels a distance) the kernel's value is one formula without branches:
 //
 //     linear t          poly (gamma t + c0)^degree, by squaring           cosine t / (|x| |z|)
 //     rbf exp(-gamma |x - z|^2), |x - z|^2 = |x|^2 + |z|^2 - 2t           laplacian exp(-gamma |x - z|_1)
 //     chi2 exp(-gamma sum (x - z)^2 / (x + z))                           (non-negative rows)
 //
-// exp is our own, so that it vectorises and is the same everywhere.
+// exp is our own, so that it can be vectorised and is the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -54,18 +54,20 @@ NOVIKOFF_INLINE Vec fused(Vec a, Vec b, Vec sum) {
 #endif
 
 // ---- formulas ------------------------------------------------------------------------------------
-// e^x for x <= 0 within 1 ulp or so, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step waits for
-// the one before, so N vectors go side by side.
+// e^x for x <= 0 to within about 1 ulp, 0 below -708: 2^k e^r with |r| <= ln2/2, Taylor to degree 13. A step
+// waits for the one before, so N vectors go side by side.
 template <int N>
 NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     typedef int64_t Long4 __attribute__((vector_size(32)));
     const Vec lowest = Vec{} - 708.0, magic = Vec{} + 0x1.8p52;
-    constexpr double factorial[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
-                                    720.0,        120.0,       24.0,       6.0,       2.0,      1.0,     1.0};
+    constexpr double factorial[] = {6227020800.0, 479001600.0, 39916800.0, 3628800.0, 362880.0,
+                                    40320.0,      5040.0,      720.0,      120.0,     24.0,
+                                    6.0,          2.0,         1.0,        1.0};
     Vec r[N], p[N], scale[N];
     for (int i = 0; i < N; ++i) {
         const Vec y = x[i] < lowest ? lowest : x[i];
-        const Vec shifted = y * 1.4426950408889634 + magic;  // rounds to an integer k, which its low bits hold
+        // rounds to an integer k, which its low bits hold
+        const Vec shifted = y * 1.4426950408889634 + magic;
         const Vec k = shifted - magic;
         r[i] = y - k * 0x1.62e42fee00000p-1;  // ln 2 in two parts: k times the first is exact
         r[i] -= k * 0x1.a39ef35793c76p-33;
@@ -77,7 +79,8 @@ NOVIKOFF_INLINE void exp_negative(Vec (&x)[N]) {
     for (int i = 0; i < N; ++i) x[i] = x[i] < lowest ? Vec{} : p[i] * scale[i];
 }
 
-// f(vectors, i): N vectors of four values from number i on, in place, as far as there are so many; where they stopped.
+// f(vectors, i): N vectors of four values from number i on, in place, while that many are left; returns where
+// they stopped.
 template <int N, class F>
 NOVIKOFF_INLINE int64_t by_vectors(double* t, int64_t i, int64_t n, const F& f) {
     for (; i + 4 * N <= n; i += 4 * N) {
@@ -135,7 +138,8 @@ inline void apply_formula(const Kernel& k, double* t, const double* norm2, doubl
         case KernelName::rbf:
             by_fours(t, n, [=](auto& v, int64_t i) {
                 for (Vec& each : v) {
-                    const Vec squared = (own + load4(norm2 + i + 4 * (&each - v))) - 2 * each;  // norm2 is padded
+                    // norm2 is padded
+                    const Vec squared = (own + load4(norm2 + i + 4 * (&each - v))) - 2 * each;
                     each = -gamma * (squared > 0 ? squared : Vec{});
                 }
                 exp_negative(v);
@@ -167,7 +171,7 @@ inline void apply(const Kernel& k, double* t, const double* norm2, double own, i
 
 constexpr int64_t kDoubles = 4;  // columns: rows made dense are padded with zeros to a multiple
 
-// R rows against C supports, both dense and padded: out[r * step + c] = x_r . z_c.
+// R rows with C supports, both dense and padded: out[r * step + c] = x_r . z_c.
 template <int R, int C>
 NOVIKOFF_INLINE void product_tile(const double* x, const double* z, int64_t d, double* out, int64_t step) {
     Vec sum[R][C] = {};
@@ -183,17 +187,19 @@ NOVIKOFF_INLINE void product_tile(const double* x, const double* z, int64_t d, d
         for (int c = 0; c < C; ++c) out[r * step + c] = total(sum[r][c]);
 }
 
-// C supports against some rows, R at a time: the supports stay in the nearest cache meanwhile.
+// C supports with some rows, R at a time, while the supports stay in the nearest cache.
 template <int R, int C>
-NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double* z, int64_t d, double* out, int64_t step) {
+NOVIKOFF_INLINE void product_stripe(const double* x, int64_t rows, const double* z, int64_t d, double* out,
+                                    int64_t step) {
     int64_t r = 0;
     for (; r + R <= rows; r += R) product_tile<R, C>(x + r * d, z, d, out + r * step, step);
     for (; r < rows; ++r) product_tile<1, C>(x + r * d, z, d, out + r * step, step);
 }
 
-// All supports of a panel against some rows: four supports at a time, then what is left one by one.
+// All supports of a panel with some rows: four supports at a time, then the rest one by one.
 template <int R>
-NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d, double* out, int64_t step) {
+NOVIKOFF_INLINE void products(const double* x, int64_t rows, const double* z, int64_t m, int64_t d,
+                              double* out, int64_t step) {
     int64_t c = 0;
     for (; c + 4 <= m; c += 4) product_stripe<R, 4>(x, rows, z + c * d, d, out + c, step);
     for (; c < m; ++c) product_stripe<R, 1>(x, rows, z + c * d, d, out + c, step);

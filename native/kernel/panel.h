@@ -1,14 +1,14 @@
 // Panels: some rows, the supports, in a form that many other rows can be multiplied with.
 //
-// Supports lie side by side, up to 32 in a group: for each column a line of their values. A number of a row multiplies
-// one line, so no sum has to be gathered from the parts of a register, and zeros can be left out. The forms give the
-// same values bit for bit (gram.h):
+// Supports lie side by side, up to 32 in a group: for each column a line of their values. A number of a row
+// multiplies one line, so no sum has to be gathered from the parts of a register, and zeros can be left out.
+// The forms give the same values bit for bit (gram.h):
 //
-//     full      rows of a few columns, hardly ever zero: all columns in turn; also the sums of |x - z|
+//     full      rows of few columns, seldom zero: all columns in turn; also the sums of |x - z|
 //     lines     a list of the columns that are not zero
-//     placed    the same for sparse rows, which may have very many columns: a group has lines for its own only
+//     placed    the same for sparse rows, which may have very many columns: a group has lines only for its own
 //     pairs     uint8 as int16, exactly: a list of pairs of columns, both of them in one step
-//     tiles     supports one after another: rows of many columns, hardly ever zero or met by few supports; distances
+//     tiles     supports one after another: rows of many columns, seldom zero or with few supports; distances
 #pragma once
 
 #include <new>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "kernel/gram.h"
-#include "memory/still_valid.h"
 #include "kernel/support_rows.h"
+#include "memory/still_valid.h"
 #include "memory/zeroed.h"
 
 namespace novikoff {
@@ -71,7 +71,8 @@ class LaneList {
         int64_t n[4] = {};
         int32_t* to = columns.data();
         double* out = numbers.data();
-        auto four = [&](int64_t j, const Vec& v, int lanes) {  // written without a question, kept if it is not zero
+        // written without a branch, and kept if it is not zero
+        auto four = [&](int64_t j, const Vec& v, int lanes) {
             for (int l = 0; l < lanes; ++l) {
                 to[l * room + n[l]] = int32_t(j + l), out[l * room + n[l]] = v[l];
                 n[l] += v[l] != 0;
@@ -116,14 +117,16 @@ class PairList {
         int32_t *to = pairs.data(), *out = values.data();
         int64_t n = 0, j = 0;
 #if defined(__AVX2__)
-        for (; j + 16 <= row.d; j += 16) {  // eight pairs: those that are not zero to the front, the rest overwritten
+        // eight pairs: those that are not zero to the front, the rest overwritten
+        for (; j + 16 <= row.d; j += 16) {
             const __m128i x = _mm_loadu_si128((const __m128i*)(row.x + j));
             const __m128i zero = _mm_cmpeq_epi16(x, _mm_setzero_si128());
             const unsigned mask = ~unsigned(_mm_movemask_epi8(_mm_packs_epi16(zero, zero))) & 0xff;
             const __m256i front = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)chosen.of[mask]));
             const __m256i number = _mm256_add_epi32(front, _mm256_set1_epi32(int32_t(j / 2)));
             _mm256_storeu_si256((__m256i*)(to + n), number);
-            _mm256_storeu_si256((__m256i*)(out + n), _mm256_permutevar8x32_epi32(_mm256_cvtepu8_epi16(x), front));
+            _mm256_storeu_si256((__m256i*)(out + n),
+                                _mm256_permutevar8x32_epi32(_mm256_cvtepu8_epi16(x), front));
             n += __builtin_popcount(mask);
         }
 #endif
@@ -137,8 +140,9 @@ class PairList {
 };
 
 // ---- products with a group -----------------------------------------------------------------------------
-// out[c] = x . z_c for 4 V supports, whose values of a column are one line. step(lane, f) calls f(number, line) for the
-// columns of a lane, by increasing column. `add` is what a column does to a sum: a product, or a part of a distance.
+// out[c] = x . z_c for 4 V supports, whose values of a column are one line. step(lane, f) calls f(number,
+// line) for the columns of a lane, by increasing column. `add` is what a column does to a sum: a product, or
+// a part of a distance.
 struct Product {
     NOVIKOFF_INLINE Vec operator()(Vec x, Vec z, Vec sum) const { return fused(x, z, sum); }
 };
@@ -157,7 +161,8 @@ NOVIKOFF_INLINE void group_products(double* out, const Step& step) {
 }
 // A row as a list of what is not zero; `place` tells the line of a column, where not all have one.
 template <int V, bool Placed>
-NOVIKOFF_INLINE void group_products(const LaneList& x, const double* lines, const int32_t* place, double* out) {
+NOVIKOFF_INLINE void group_products(const LaneList& x, const double* lines, const int32_t* place,
+                                    double* out) {
     group_products<V>(out, [&](int lane, auto&& f) {
         const int32_t* column = x.column(lane);
         const double* value = x.value(lane);
@@ -173,8 +178,8 @@ NOVIKOFF_INLINE void group_products(const double* x, int64_t d, const double* li
     });
 }
 
-// The same for 8 V supports in pairs of columns, and for R rows that have the same pairs. A sum of 2^16 products of two
-// bytes fits into 32 bits.
+// The same for 8 V supports in pairs of columns, and for R rows that have the same pairs. A sum of 2^16
+// products of two bytes fits into 32 bits.
 constexpr int64_t kIntegerColumns = 1 << 16;
 template <int R, int V>
 NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, double* out, int64_t step) {
@@ -194,12 +199,13 @@ NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, dou
         }
     }
     for (int r = 0; r < R; ++r)
-        for (int i = 0; i < V; ++i) {  // by way of signed numbers, for which there is an instruction
+        for (int i = 0; i < V; ++i) {  // through signed numbers, for which there is an instruction
             const __m256i shifted = _mm256_xor_si256(sum[r][i], _mm256_set1_epi32(INT32_MIN));
             const __m256d back = _mm256_set1_pd(0x1p31);
             double* to = out + r * step + 8 * i;
             _mm256_storeu_pd(to, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(shifted)), back));
-            _mm256_storeu_pd(to + 4, _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(shifted, 1)), back));
+            _mm256_storeu_pd(to + 4,
+                             _mm256_add_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(shifted, 1)), back));
         }
 #else
     for (int r = 0; r < R; ++r) {
@@ -207,7 +213,8 @@ NOVIKOFF_INLINE void group_products(const PairList* x, const int16_t* lines, dou
         for (int64_t k = 0; k < x[0].count; ++k) {
             const int16_t* z = lines + int64_t(pair[k]) * (16 * V);
             const uint32_t low = uint32_t(value[r][k]) & 0xffff, high = uint32_t(value[r][k]) >> 16;
-            for (int c = 0; c < 8 * V; ++c) sum[c] += low * uint32_t(z[2 * c]) + high * uint32_t(z[2 * c + 1]);
+            for (int c = 0; c < 8 * V; ++c)
+                sum[c] += low * uint32_t(z[2 * c]) + high * uint32_t(z[2 * c + 1]);
         }
         for (int c = 0; c < 8 * V; ++c) out[r * step + c] = sum[c];
     }
@@ -219,10 +226,12 @@ class Panel {
     static constexpr int64_t kGroup = 32;  // supports
     static constexpr int64_t kSmall = 128;  // columns: all lines of a group stay near
     static constexpr int64_t kNear = 2048;  // columns: they stay in the second cache
-    static constexpr int64_t kFew = 16;  // supports: looking for what is not zero in a dense row costs more than it saves
+    // supports: looking for what is not zero in a dense row costs more than it saves
+    static constexpr int64_t kFew = 16;
     enum class Form { full, lines, placed, pairs, tiles, merged };
     struct Group {
-        int64_t first, width, begin;  // its first support, the supports there is room for, where its lines begin
+        // its first support, the supports there is room for, where its lines begin
+        int64_t first, width, begin;
     };
     Kernel kernel;
     Form form = Form::tiles;
@@ -280,8 +289,9 @@ class Panel {
     void merge(const SupportRows& reader, const Row& row, TakenRow& x, double* out) const {
         reader.take(row, x);
         for (int64_t c = 0; c < m; ++c)
-            out[c] = kernel.name == KernelName::chi2 ? SupportRows::sparse_distance<true>(x.stored, stored[size_t(c)])
-                                                     : SupportRows::sparse_distance<false>(x.stored, stored[size_t(c)]);
+            out[c] = kernel.name == KernelName::chi2
+                         ? SupportRows::sparse_distance<true>(x.stored, stored[size_t(c)])
+                         : SupportRows::sparse_distance<false>(x.stored, stored[size_t(c)]);
     }
 
     void pack_pairs(const DenseRows<uint8_t>& rows, const int64_t* which) {
@@ -298,7 +308,7 @@ class Panel {
         }
     }
 
-    // Of some rows with all supports, group by group, so that a group stays in the nearest cache meanwhile.
+    // Products of some rows with all supports, group by group, so that a group stays in the nearest cache.
     // f(width / 4, row, lines, place, out), the first as a constant.
     template <class F>
     void by_width(int64_t rows, double* out, const F& f) const {
@@ -307,11 +317,11 @@ class Panel {
             const int32_t* at = place.empty() ? nullptr : place.data() + int64_t(g) * d;
             double* to = out + groups[g].first;
             for (int64_t r = 0; r < rows; ++r, to += line) switch (groups[g].width) {
-                case 4: f(std::integral_constant<int, 1>(), r, lines, at, to); break;
-                case 8: f(std::integral_constant<int, 2>(), r, lines, at, to); break;
-                case 16: f(std::integral_constant<int, 4>(), r, lines, at, to); break;
-                default: f(std::integral_constant<int, 8>(), r, lines, at, to); break;
-            }
+                    case 4: f(std::integral_constant<int, 1>(), r, lines, at, to); break;
+                    case 8: f(std::integral_constant<int, 2>(), r, lines, at, to); break;
+                    case 16: f(std::integral_constant<int, 4>(), r, lines, at, to); break;
+                    default: f(std::integral_constant<int, 8>(), r, lines, at, to); break;
+                }
         }
     }
     template <bool Placed>
@@ -367,10 +377,12 @@ class Panel {
     int64_t columns() const { return d; }
 
     template <class Rows>
-    Panel(const Kernel& k, const Rows& rows, const int64_t* which, int64_t count) : kernel(k), m(count), d(rows.d) {
+    Panel(const Kernel& k, const Rows& rows, const int64_t* which, int64_t count)
+        : kernel(k), m(count), d(rows.d) {
         using Row = typename Rows::Row;
         constexpr bool bytes = std::is_same_v<Row, DenseRow<uint8_t>>;
-        constexpr bool dense = bytes || std::is_same_v<Row, DenseRow<float>> || std::is_same_v<Row, DenseRow<double>>;
+        constexpr bool dense =
+            bytes || std::is_same_v<Row, DenseRow<float>> || std::is_same_v<Row, DenseRow<double>>;
         int64_t present = 0;
         for (int64_t c = 0; c < m; ++c) {
             still_valid(rows, which[c]).for_each([&](int64_t, double) { ++present; });
@@ -396,7 +408,8 @@ class Panel {
             pack_lines(rows, which);
             return;
         }
-        if (!dense && !kernel.by_product()) {  // made dense, they would take all columns that a file may claim
+        // made dense, they would take all columns that a file may claim
+        if (!dense && !kernel.by_product()) {
             form = Form::merged;
             const SupportRows reader(kernel, true, d);
             TakenRow x;
@@ -410,8 +423,9 @@ class Panel {
         for (int64_t c = 0; c < m; ++c) spread(rows[which[c]], values.data() + c * padded, padded);
     }
 
-    // f(t, count, values, line): the rows order[t..t + count), or t..t + count themselves, until all from begin to end
-    // have been seen; values has K(x, z_0), ..., K(x, z_m-1) for each, `line` numbers after the last row's.
+    // f(t, count, values, line): the rows order[t..t + count), or t..t + count themselves, until all from
+    // begin to end have been seen; values has K(x, z_0), ..., K(x, z_m-1) for each, `line` numbers after the
+    // last row's.
     template <class Rows, class F>
     void by_groups(const Rows& rows, const int64_t* order, int64_t begin, int64_t end, F&& f) const {
         constexpr bool bytes = std::is_same_v<typename Rows::Row, DenseRow<uint8_t>>;
@@ -423,7 +437,8 @@ class Panel {
         TakenRow x;
         const bool made_dense = form == Form::tiles || form == Form::full;
         if (made_dense) wide.resize(size_t(G * padded));
-        if (form == Form::pairs && !bytes) throw std::invalid_argument("rows and supports are stored in different ways");
+        if (form == Form::pairs && !bytes)
+            throw std::invalid_argument("rows and supports are stored in different ways");
         for (int64_t t = begin; t < end; t += G) {
             const int64_t count = std::min<int64_t>(G, end - t);
             if (m == 0) {
@@ -443,7 +458,8 @@ class Panel {
             }
             switch (form) {
                 case Form::full:
-                    if (kernel.name == KernelName::laplacian) full_products<Apart>(wide.data(), count, out.data());
+                    if (kernel.name == KernelName::laplacian)
+                        full_products<Apart>(wide.data(), count, out.data());
                     else full_products<Product>(wide.data(), count, out.data());
                     break;
                 case Form::lines: line_products<false>(lanes.data(), count, out.data()); break;
@@ -451,7 +467,8 @@ class Panel {
                 case Form::pairs: pair_products(pairs.data(), count, out.data()); break;
                 case Form::merged: break;
                 case Form::tiles:  // three rows: the registers hold their sums with four supports
-                    if (kernel.by_product()) products<3>(wide.data(), count, values.data(), m, padded, out.data(), line);
+                    if (kernel.by_product())
+                        products<3>(wide.data(), count, values.data(), m, padded, out.data(), line);
                     break;
             }
             for (int64_t r = 0; r < count; ++r) {
@@ -459,11 +476,15 @@ class Panel {
                 if (form == Form::tiles && !kernel.by_product())
                     for (int64_t c = 0; c < m; ++c) {
                         const double *x = wide.data() + r * padded, *z = values.data() + c * padded;
-                        mine[c] = kernel.name == KernelName::chi2 ? distance<Squared>(x, z, padded) : distance<Apart>(x, z, padded);
+                        mine[c] = kernel.name == KernelName::chi2 ? distance<Squared>(x, z, padded)
+                                                                  : distance<Apart>(x, z, padded);
                     }
                 const auto row = rows[order ? order[t + r] : t + r];
-                const double own = !needs_norm() ? 0 : made_dense ? dense_norm2(wide.data() + r * padded) : norm2_of(row);
-                apply(kernel, mine, norm2.data(), own, (m + 3) / 4 * 4);  // whole vectors, though nobody asks for the last
+                const double own = !needs_norm() ? 0
+                                   : made_dense  ? dense_norm2(wide.data() + r * padded)
+                                                 : norm2_of(row);
+                // whole vectors, though the last values are not used
+                apply(kernel, mine, norm2.data(), own, (m + 3) / 4 * 4);
             }
             f(t, count, static_cast<const double*>(out.data()), line);
         }

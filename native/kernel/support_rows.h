@@ -1,7 +1,7 @@
-// Rows that come and go as supports, and the kernel values of one row with all of them.
+// Rows that are added and removed as supports, and the kernel values of one row with all of them.
 //
-// The values are those of gram.h, bit for bit: an entry depends on the two rows alone. Dense rows are kept made dense
-// and padded; sparse ones as the columns they store, so that columns may be added while it learns.
+// The values are those of gram.h, bit for bit: an entry depends on the two rows alone. Dense rows are kept
+// made dense and padded; sparse ones as the columns they store, so that columns may be added while it learns.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace novikoff {
 
-// The columns that a sparse row stores: those of lane 0 (j mod 4 = 0) first, then of lanes 1, 2 and 3, increasing in
-// each, so that the sum of a lane is one run of the loop.
+// The columns that a sparse row stores: those of lane 0 (j mod 4 = 0) first, then of lanes 1, 2 and 3,
+// increasing in each, so that the sum of a lane is one run of the loop.
 struct SparseColumns {
     std::vector<int64_t> index;
     std::vector<double> value;
@@ -23,7 +23,7 @@ struct SparseColumns {
     bool operator==(const SparseColumns& other) const { return index == other.index && value == other.value; }
 };
 
-// A row at hand: all columns, and of a sparse row also the stored ones.
+// The current row: all columns, and for a sparse row also the stored ones.
 struct TakenRow {
     ZeroTable<double> dense;  // of a sparse row only what it stores takes room
     SparseColumns stored;
@@ -32,7 +32,7 @@ struct TakenRow {
 };
 
 class SupportRows {
-    std::vector<double> values;          // dense: `padded` columns a row
+    std::vector<double> values;  // dense: `padded` columns per row
     std::vector<SparseColumns> columns;  // sparse
     std::vector<double> norm2;
     int64_t padded = 0;
@@ -72,17 +72,21 @@ class SupportRows {
     bool sparse;
     int64_t d = 0;
 
-    SupportRows(const Kernel& k, bool sparse, int64_t features) : kernel(k), sparse(sparse) { set_columns(features); }
+    SupportRows(const Kernel& k, bool sparse, int64_t features) : kernel(k), sparse(sparse) {
+        set_columns(features);
+    }
 
     void set_columns(int64_t features) {
-        if (features < d || (!sparse && d > 0 && features != d)) throw std::invalid_argument("rows have other columns");
+        if (features < d || (!sparse && d > 0 && features != d))
+            throw std::invalid_argument("rows have other columns");
         d = features;
         padded = (d + kDoubles - 1) / kDoubles * kDoubles;
     }
 
     template <class Row>
     void take(const Row& row, TakenRow& x) const {
-        if (sparse) for (int64_t j : x.stored.index) x.dense[j] = 0;
+        if (sparse)
+            for (int64_t j : x.stored.index) x.dense[j] = 0;
         else std::fill(x.dense.begin(), x.dense.end(), 0.0);
         if (int64_t(x.dense.size()) < padded) x.dense.resize(size_t(padded));
         double lane[4] = {};
@@ -136,7 +140,8 @@ class SupportRows {
         } else {
             for (int64_t c = 0; c < m; ++c) {
                 const double *row = x.dense.data(), *z = values.data() + c * padded;
-                out[c] = kernel.name == KernelName::chi2 ? distance<Squared>(row, z, padded) : distance<Apart>(row, z, padded);
+                out[c] = kernel.name == KernelName::chi2 ? distance<Squared>(row, z, padded)
+                                                         : distance<Apart>(row, z, padded);
             }
         }
         apply(kernel, out, norm2.data(), x.norm2, m);
@@ -153,7 +158,7 @@ class SupportRows {
         return std::equal(x.dense.begin(), x.dense.begin() + d, values.begin() + slot * padded);
     }
 
-    // `room`: places for which there is to be memory, and no more.
+    // `room`: the places to allocate memory for, and no more.
     void put(const TakenRow& x, int64_t slot, int64_t room) {
         auto fit = [](auto& held, int64_t size) {
             if (int64_t(held.size()) < size) held.reserve(size_t(size)), held.resize(size_t(size));

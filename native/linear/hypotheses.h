@@ -1,4 +1,4 @@
-// The hypotheses of a run as training held them, told by its sequence of updates:
+// The hypotheses of a run as training held them, recovered from its sequence of updates:
 //
 //     w_0 = 0,   w_k = fl(w_{k-1} + fl(tau_k z_k)) element by element,   b_k = fl(b_{k-1} + fl(tau_k bias2))
 //
@@ -14,16 +14,17 @@
 //     the score by at most (u |tau_k| |z~_k| + u N_k) |x~|.
 //   - d_k is off by at most (n + 6) u |z~_k| |x~|, whatever the order of summation; tau_k d_k by one rounding
 //     more; and adding it to the score by u |s_k| <= u N_k |x~|.
-// So |s_k - (w_k . x + b_k)| <= e_k |x~| with e_k = 1.02 u sum_{i <= k} ((n + 8) |tau_i| |z~_i| + 2 N_i): 1.02 covers
-// what is of second order (n, k < 2^40) and the rounding of e_k and |x~| themselves. Underflow takes at most 2^-1074
-// per product, which with |tau|, |z~| <= 2^100, |x~| <= 2^200 and n k < 2^80 is below 2^-690 in all: 2^-160 in e_k and
-// |x~| >= 2^-200 cover it. What is larger is not bounded, and every hypothesis is made again.
+// So |s_k - (w_k . x + b_k)| <= e_k |x~| with e_k = 1.02 u sum_{i <= k} ((n + 8) |tau_i| |z~_i| + 2 N_i):
+// 1.02 covers what is of second order (n, k < 2^40) and the rounding of e_k and |x~| themselves. Underflow
+// takes at most 2^-1074 per product, which with |tau|, |z~| <= 2^100, |x~| <= 2^200 and n k < 2^80 is below
+// 2^-690 in all: 2^-160 in e_k and |x~| >= 2^-200 cover it. Anything larger is not bounded, and every
+// hypothesis is made again.
 //
-// Where nothing rounds. Let all tau be multiples of 2^t, all values of supports of 2^g, those of x of 2^h and bias2 of
-// 2^a, G = t + min(g + h, a), and N_K |x~| < 2^(53 + G). Then the numbers above are doubles, each a multiple of
-// a power of two that it exceeds less than 2^53 times: s_k of 2^G; d_k of 2^(G - t), as |tau| >= 2^t leaves
-// |z~| |x~| <= N_K |x~| 2^-t; w_k of 2^(t + g), as |x| >= 2^h leaves N_K < 2^(53 + t + g); b_k of 2^(t + a), as
-// |b_k| <= N_K |x~|. Integers, counts, pixels.
+// Where nothing rounds. Let all tau be multiples of 2^t, all values of supports of 2^g, those of x of 2^h and
+// bias2 of 2^a, G = t + min(g + h, a), and N_K |x~| < 2^(53 + G). Then the numbers above are doubles, each a
+// multiple of a power of two that it exceeds less than 2^53 times: s_k of 2^G; d_k of 2^(G - t), as |tau| >=
+// 2^t leaves |z~| |x~| <= N_K |x~| 2^-t; w_k of 2^(t + g), as |x| >= 2^h leaves N_K < 2^(53 + t + g); b_k of
+// 2^(t + a), as |b_k| <= N_K |x~|. Integers, counts, pixels.
 #pragma once
 
 #include <algorithm>
@@ -35,10 +36,10 @@
 
 namespace novikoff {
 
-// The update sequence. Two classes: steps are signed, and labels and rivals are not looked at.
+// The update sequence. Two classes: steps are signed, and labels and rivals are ignored.
 struct Sequence {
     int64_t classes = 2, updates = 0;
-    const int64_t* support = nullptr;   // which support each update used
+    const int64_t* support = nullptr;  // which support each update used
     const double* step = nullptr;
     const int32_t *label = nullptr, *rival = nullptr;
     const int64_t* survived = nullptr;  // updates + 1 counts
@@ -82,7 +83,7 @@ class Prefixes {
             norm.push_back(norm.back() + step * size);
             sum += double(most + 8) * step * size + 2 * norm.back();
             error.push_back(step <= 0x1p100 && size <= 0x1p100 ? 1.02 * kUnit * sum + 0x1p-160 : INFINITY);
-            error.back() = std::max(error.back(), error[size_t(k)]);  // once unbounded, always so
+            error.back() = std::max(error.back(), error[size_t(k)]);  // once unbounded, always unbounded
             step_bit = std::min(step_bit, last_bit(step));
         }
         std::vector<int64_t> earliest(size_t(supports.n), kNever);
@@ -97,8 +98,8 @@ class Prefixes {
         on_grid = grid > -1000 && norm.back() < std::ldexp(1.0, std::min(53 + grid, 400));
     }
 
-    // For one row: |x~| to multiply e_k by, or -1 where nothing rounds; and the first hypothesis whose score may
-    // differ from 0. `d` is the number of columns.
+    // For one row: |x~| to multiply e_k by, or -1 where nothing rounds; and the first hypothesis whose score
+    // may differ from 0. `d` is the number of columns.
     template <class Row>
     Problem measure(const Row& row, int64_t d, double& reach, int64_t& begin) const {
         if (!row.valid(d)) return Problem::bad_index;
@@ -126,7 +127,7 @@ class Prefixes {
     }
 };
 
-// The weights of one hypothesis after the other, by the very operations of training.
+// The weights of one hypothesis after another, by the same operations as in training.
 class Replay {
     const Sequence& q;
     std::vector<double> weights, bias, scores;
@@ -142,11 +143,11 @@ class Replay {
         scores.resize(size_t(m.stride));
     }
 
-    // The exact votes on rows first, first + 1, ... of the hypotheses 1 .. last: `doubt[k]` has a bit for each row
-    // that needs that of number k. They are added to `out`, and the bits are cleared.
+    // The exact votes on rows first, first + 1, ... of the hypotheses 1 .. last: `doubt[k]` has a bit for
+    // each row that needs that of number k. They are added to `out`, and the bits are cleared.
     template <class Supports, class Rows>
-    void vote(const Supports& supports, const Prefixes& known, const Rows& rows, int64_t first, uint64_t* doubt,
-              int64_t last, int64_t* out) {
+    void vote(const Supports& supports, const Prefixes& known, const Rows& rows, int64_t first,
+              uint64_t* doubt, int64_t last, int64_t* out) {
         weights.resize(size_t(m.features * m.stride));
         m.weights = weights.data();
         m.bias = bias.data();
@@ -173,9 +174,8 @@ class Replay {
             }
         }
         for (int64_t k = 0; k < last; ++k)  // only what was written to
-            supports[q.support[k]].for_each([&](int64_t j, double) {
-                std::fill_n(weights.begin() + j * m.stride, m.stride, 0.0);
-            });
+            supports[q.support[k]].for_each(
+                [&](int64_t j, double) { std::fill_n(weights.begin() + j * m.stride, m.stride, 0.0); });
         std::fill(bias.begin(), bias.end(), 0.0);
     }
 

@@ -33,19 +33,26 @@ struct Outcome {
     int64_t row = -1;
 };
 
-// The mean of a weight after each of T visits, (T w - u) / T. Where T w overflows, w - u / T: the mean of finite
-// numbers is finite, up to rounding at the very end of the range.
+// The mean of a weight after each of T visits, (T w - u) / T. Where T w overflows, w - u / T: the mean of
+// finite numbers is finite, up to rounding at the very end of the range.
 inline double mean_weight(double w, double u, double visits) {
     const double mean = (visits * w - u) / visits;
     if (std::isfinite(mean)) return mean;
-    return std::clamp(w - u / visits, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
+    return std::clamp(w - u / visits, -std::numeric_limits<double>::max(),
+                      std::numeric_limits<double>::max());
 }
 
-struct Learner {
-    // how it learns
+// How a learner decides and steps.
+struct UpdateRule {
     Rule rule = Rule::perceptron;
     bool tie_is_mistake = false;
     double margin = 0, C = 1, bias2 = 1;  // bias2 = 0: no bias
+};
+
+struct Learner : UpdateRule {
+    Learner() = default;
+    explicit Learner(const UpdateRule& how) : UpdateRule(how) {}
+
     // what it learns: weights[j * stride + c], owned by the caller
     int64_t classes = 2, stride = 1, features = 0;
     double *weights = nullptr, *bias = nullptr;
@@ -54,15 +61,15 @@ struct Learner {
     int64_t visits = 0, mistakes = 0, updates = 0;
     int64_t ties = 0;                 // mistakes with d = 0
     double step_sum = 0;              // sum of the steps, before sample weights
-    double radius = 0;                // R, rounded up: largest sample weight * norm of the row with its bias
+    double radius = 0;  // R, rounded up: the largest sample weight * norm of a row with its bias
     double square_low = 0, square_high = 0;  // R^2, enclosed
-    double drift = 0;                 // at least |w - sum of the steps * y * x|: what rounding has done to w
+    double drift = 0;  // at least |w - sum of the steps * y * x|: what rounding has done to w
     Fallbacks fallbacks;
     // what the filter needs
-    std::vector<double> norm2;        // per class, an upper bound on |w|^2
-    double largest_row = 0;           // upper bound on the norm of a row with its bias
+    std::vector<double> norm2;  // per class, an upper bound on |w|^2
+    double largest_row = 0;  // upper bound on the norm of a row with its bias
     int64_t most_stored = 0;
-    double error = 0;                 // bound on the rounding error of a float score of any row
+    double error = 0;  // bound on the rounding error of a float score of any row
     // per update, when asked for: (row, true class, rival, step with its weight, visits before)
     struct Update {
         int64_t row;
@@ -81,8 +88,9 @@ struct Learner {
         return std::sqrt(most + 0x1p-1022);
     }
 
-    // |fl(w.x + b) - (w.x + b)| <= n u (|w| |x| + |b|) for n terms summed in any order, plus underflow. Where the
-    // bias is a coordinate both norms have it in them; where it is not (bias2 = 0), b may still have been given.
+    // |fl(w.x + b) - (w.x + b)| <= n u (|w| |x| + |b|) for n terms summed in any order, plus underflow. Where
+    // the bias is a coordinate both norms have it in them; where it is not (bias2 = 0), b may still have been
+    // given.
     double rounding(int64_t stored, double row_norm, double weight_norm) const {
         double size = row_norm * weight_norm + given_bias, n = double(stored + 5);
         return size < 0x1p1000 ? n * kUnit * 1.000001 * size + n * 0x1p-1074 : INFINITY;
@@ -99,8 +107,8 @@ struct Learner {
                sample_weight <= heaviest;
     }
     double largest_norm2 = -1, heaviest = 0;  // of one row, so that both hold together
-    double familiar_norm2 = -1;  // what is below is beyond doubt not the largest, as long as `measures` last
-    int64_t measures = 100;      // rows that may still be measured exactly: rows of equal norms are many
+    double familiar_norm2 = -1;  // below it a row is certainly not the largest, as long as `measures` last
+    int64_t measures = 100;  // rows that may still be measured exactly: many rows may have equal norms
 
     // How far a squared norm may be off, relatively, when it was summed in any order.
     static double norm_slack(int64_t stored) { return double(stored + 8) * 2 * kUnit; }
@@ -113,18 +121,20 @@ struct Learner {
         return std::fma(c, c, -bias2) == 0 ? bias2 : below(bias2);
     }
 
-    // R and R^2, rounded outward. Rows that may be the largest are measured exactly while that is cheap;
+    // R and R^2, rounded outward. Rows that may be the largest are measured exactly while this is cheap;
     // from then on by their float norms and what these may be off by.
     template <class Row>
     void measure(const Row& row, double norm2_of_row, double sample_weight) {
-        const double slack = norm_slack(most_stored), weight2 = sample_weight * sample_weight * (1 + 4 * kUnit);
+        const double slack = norm_slack(most_stored),
+                     weight2 = sample_weight * sample_weight * (1 + 4 * kUnit);
         const double total = norm2_of_row + bias2;
         const bool ordinary = total > 0x1p-900 && total < 0x1p900 && weight2 > 0x1p-100 && weight2 < 0x1p100;
         if (ordinary && total * (1 + slack) * weight2 * (1 + 8 * kUnit) <= square_low) return;
         if (measures > 0 || !ordinary) {
             measures -= measures > 0;
             const Enclosed high = enclose([&](auto& f) { square_terms(row, f, bias2_up()); });
-            const Enclosed low = bias2_up() == bias2 ? high : enclose([&](auto& f) { square_terms(row, f, bias2_down()); });
+            const Enclosed low =
+                bias2_up() == bias2 ? high : enclose([&](auto& f) { square_terms(row, f, bias2_down()); });
             const double root = root_up(high.high);
             radius = std::max(radius, sample_weight == 1 ? root : product_up(sample_weight, root));
             double most = value_up(high.high), least = value_down(low.low);
@@ -142,8 +152,8 @@ struct Learner {
         radius = std::max(radius, std::sqrt(square_high) * (1 + 4 * kUnit));
     }
 
-    // The rows passed by from now on: those that are smaller beyond doubt, or, once nothing is measured exactly
-    // any more, those whose float norms are; R has room for these.
+    // The rows skipped from now on: those that are certainly smaller, or, once nothing is measured
+    // exactly any more, those whose float norms are; R has room for these.
     void renew_familiar() {
         const double slack = norm_slack(most_stored);
         familiar_norm2 = measures > 0 ? largest_norm2 * (1 - 3 * slack) : largest_norm2;
@@ -152,7 +162,7 @@ struct Learner {
         if (square > 0x1p-900 && square < 0x1p900) {
             square_high = std::max(square_high, square);
             radius = std::max(radius, std::sqrt(square) * (1 + 4 * kUnit));
-        } else {  // squares tell nothing here
+        } else {  // squares say nothing here
             familiar_norm2 = -1;
         }
     }
@@ -166,9 +176,10 @@ struct Learner {
         }
         double norm = row_norm(row, norm2_of_row);
         most_stored = std::max(most_stored, row.stored());
-        largest_row = std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
+        largest_row =
+            std::max(largest_row, std::max(norm, 0x1p-440) * (1 + double(most_stored + 8) * 4 * kUnit));
         measure(row, norm2_of_row, sample_weight);
-        // A square that overflows is the measure of nothing: next to it infinity itself would be familiar.
+        // A square that overflows measures nothing: compared with it even infinity would be familiar.
         if (norm2_of_row < 0x1p1000 && norm2_of_row >= largest_norm2 && sample_weight >= heaviest) {
             largest_norm2 = norm2_of_row;
             heaviest = sample_weight;
@@ -179,17 +190,18 @@ struct Learner {
     }
     double current_norm = 0x1p-511;  // weight_norm(), kept between updates
 
-    // Everything that the filter has come to know, beside largest_row and most_stored: with it a learner
-    // that was stored goes on counting fallbacks as if nothing had happened.
+    // All that the filter knows besides largest_row and most_stored: with it a learner
+    // that was stored continues to count fallbacks as if it had never been stored.
     std::vector<double> filter() const {
         std::vector<double> known{current_norm, largest_norm2, heaviest, sum_reach};
         known.insert(known.end(), norm2.begin(), norm2.end());
-        known.push_back(double(measures));  // files of earlier versions have none
+        known.push_back(double(measures));  // files of earlier versions do not have it
         return known;
     }
     void set_filter(const std::vector<double>& known) {
         const size_t n = 4 + norm2.size();
-        if (known.size() != n && known.size() != n + 1) throw std::invalid_argument("the filter does not fit the classes");
+        if (known.size() != n && known.size() != n + 1)
+            throw std::invalid_argument("the filter does not fit the classes");
         current_norm = known[0];
         largest_norm2 = known[1] < 0x1p1000 ? known[1] : -1;
         heaviest = known[2];
@@ -199,7 +211,7 @@ struct Learner {
         renew_familiar();
     }
 
-    // What was seen of rows elsewhere.
+    // Takes over what another learner has seen of rows.
     void take(const Learner& other) {
         radius = std::max(radius, other.radius);
         square_low = std::max(square_low, other.square_low);
@@ -215,7 +227,8 @@ struct Learner {
     // |w| grows by at most 1/|x|, unless a weight above 1 overshoots).
     bool may_overflow(int64_t n, double smallest_row, double heaviest_row) const {
         const bool passive = rule >= Rule::pa;
-        const double length = std::max({largest_row, 1.0, passive ? 1 / smallest_row : 1.0}) * std::max(heaviest_row, 1.0);
+        const double length =
+            std::max({largest_row, 1.0, passive ? 1 / smallest_row : 1.0}) * std::max(heaviest_row, 1.0);
         const double reach = (weight_norm() + double(n + 1) * length) * double(visits + n + 1);
         return !(reach < 0x1p1000) || (passive && heaviest_row > 1);
     }
@@ -237,7 +250,9 @@ struct Learner {
     }
 
     template <class Row, class F>
-    void square_terms(const Row& row, F& f) const { square_terms(row, f, bias2); }
+    void square_terms(const Row& row, F& f) const {
+        square_terms(row, f, bias2);
+    }
     template <class Row, class F>
     static void square_terms(const Row& row, F& f, double bias_square) {
         row.for_each([&](int64_t, double x) { f(x, x); });
@@ -270,7 +285,7 @@ struct Learner {
         return exact_value([&](auto& f) { difference_terms(row, label, rival, shift, f); }, fallbacks);
     }
 
-    // Whether d is below `value`, to which it was rounded; counted nowhere.
+    // Whether d is below `value`, to which it was rounded; not counted as a fallback.
     template <class Row>
     bool is_below(const Row& row, int64_t label, int64_t rival, double value) const {
         if (std::isinf(value)) return value > 0;
@@ -314,8 +329,8 @@ struct Learner {
         auto norm = [&] { return exact_norm(squares, fallbacks); };
         auto norm2 = [&] { return copies * exact_value(squares, fallbacks); };
         auto loss = [&] { return -difference(row, label, rival, 1.0); };
-        // A zero row has step 0; one whose |x|^2 only rounds to 0 an infinite one, which is refused, as is one whose
-        // |x| is no double any more.
+        // A zero row has step 0; one whose |x|^2 only rounds to 0 an infinite one, which is refused, as is
+        // one whose |x| is no double any more.
         auto quotient = [&](double a, double b) { return b == 0 && norm() == 0 ? 0.0 : a / b; };
         auto reciprocal = [&](double b) { return b < INFINITY ? quotient(1, b) : INFINITY; };
         switch (rule) {
@@ -341,31 +356,35 @@ struct Learner {
         const double after = before + 2 * (step * score + std::fabs(step) * slack) + size * size;
         norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
         sum_reach += std::fabs(sum_step) * largest_row;
-        // No weight exceeds |w|, no sum what was added to it: mostly that settles it.
+        // No weight exceeds |w|, no sum what was added to it: usually that settles it.
         if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
         if (!(after < INFINITY)) norm2[c] = INFINITY;
         return still_finite(row, c);
     }
     double sum_reach = 0;  // at least as large as any averaged sum
 
-    // What an update with the step `base` (times the sample's weight) may have rounded. A step is rounded up to twice
-    // (fl(weight * base), fl(c^2)), its product with x once and each sum once: in all 3u |step| |x| + u |w| for each
-    // vector that moves. At a mistake |w|^2 grows by at most R^2; it is never longer than the sum of the steps times R.
-    // All of it is counted or stored, so that a fit that is taken up again counts the same.
+    // What an update with the step `base` (times the sample's weight) may have rounded. A step is rounded up
+    // to twice (fl(weight * base), fl(c^2)), its product with x once and each sum once: in all 3u |step| |x|
+    // + u |w| for each vector that moves. At a mistake |w|^2 grows by at most R^2; it is never longer than
+    // the sum of the steps times R. All of it is counted or stored, so that a fit that is resumed
+    // counts the same.
     template <class Row>
     NOVIKOFF_INLINE void drift_on(const Row& row, double base, double tau) {
         const double size = base * radius;
-        const double length = rule == Rule::perceptron ? std::sqrt(double(updates)) * radius : step_sum * radius;
+        const double length =
+            rule == Rule::perceptron ? std::sqrt(double(updates)) * radius : step_sum * radius;
         if (drift == 0 && moves_exactly(row, tau, size, length)) return;
-        drift += 1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
+        drift +=
+            1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
         if (!(drift < INFINITY)) drift = INFINITY;
     }
-    // Whether w + tau * x is sure not to round: whole steps, x and w on the grid 2^-10, and all of them small. After
-    // some thousand updates nobody sees the difference, and looking at x would take time.
+    // Whether w + tau * x certainly does not round: whole steps, x and w on the grid 2^-10, and all of them
+    // small. After some thousand updates the difference is negligible, and looking at x would take time.
     template <class Row>
     NOVIKOFF_INLINE bool moves_exactly(const Row& row, double tau, double size, double length) const {
-        return (rule == Rule::perceptron || rule == Rule::margin) && updates <= 4096 && tau == std::rint(tau) &&
-               size < 0x1p41 && length < 0x1p41 && (bias2 == 0 || bias2 == 1) && row.on_grid();
+        return (rule == Rule::perceptron || rule == Rule::margin) && updates <= 4096 &&
+               tau == std::rint(tau) && size < 0x1p41 && length < 0x1p41 && (bias2 == 0 || bias2 == 1) &&
+               row.on_grid();
     }
 
     template <class Row>
@@ -379,9 +398,9 @@ struct Learner {
     }
 
     // ---- the class of all visits so far, 0 of two, turns out to be 1 -----------------------------
-    // Where every visit is of one class, w = y v, and v depends on y only at d = 0: a tie is a mistake for class 0,
-    // and for class 1 only with tie_is_mistake. So the run as class 1 is the run as class 0 with w negated, except
-    // that rules which move at mistakes only never leave w = 0 where a tie is right.
+    // Where every visit is of one class, w = y v, and v depends on y only at d = 0: a tie is a mistake for
+    // class 0, and for class 1 only with tie_is_mistake. So the run as class 1 is the run as class 0 with w
+    // negated, except that rules which update only at mistakes never leave w = 0 where a tie is right.
     bool stays_at_zero() const { return !tie_is_mistake && rule <= Rule::normalized; }
     void turn() {
         const double factor = stays_at_zero() ? 0.0 : -1.0;
@@ -408,7 +427,8 @@ struct Learner {
 
     // What an example calls for, decided exactly where its float d is within `doubt` of the line.
     template <class Row>
-    __attribute__((noinline)) Verdict judge(const Row& row, int64_t label, int64_t rival, double d, double doubt) {
+    __attribute__((noinline)) Verdict judge(const Row& row, int64_t label, int64_t rival, double d,
+                                            double doubt) {
         auto side = [&](double shift) {  // the sign of d - shift
             double distance = d - shift, room = doubt + std::fabs(shift) * 0x1p-50;
             if (distance > room) return 1;
@@ -442,15 +462,21 @@ struct Learner {
         }
         double base = rule == Rule::perceptron ? 1.0 : step(row, label, rival), tau = sample_weight * base;
         if (!std::isfinite(tau)) return false;
-        bool finite = binary() ? move(row, 0, label ? tau : -tau, scores[0], slack)
-                               : move(row, label, tau, scores[label], slack) &
-                                     move(row, rival, -tau, scores[rival], slack);
+        bool finite;
+        if (binary()) {
+            finite = move(row, 0, label ? tau : -tau, scores[0], slack);
+        } else {
+            finite = move(row, label, tau, scores[label], slack);
+            finite &= move(row, rival, -tau, scores[rival], slack);
+        }
         ++updates;
         step_sum += base;
         drift_on(row, base, tau);
         if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
         if (binary()) current_norm = std::sqrt(norm2[0] + 0x1p-1022);
-        else for (int64_t c : {label, rival}) current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));
+        else
+            for (int64_t c : {label, rival})
+                current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));
         refresh_error();
         return finite;
     }

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "rows/digest.h"
 #include "linear/learner.h"
+#include "rows/digest.h"
 
 namespace novikoff {
 
@@ -21,7 +21,7 @@ struct Visits {
     NOVIKOFF_INLINE double weight(int64_t i) const { return weights ? weights[i] : 1.0; }
 };
 
-// All class scores of a row, 16 classes a time: the row stays in the cache, the sums in registers.
+// All class scores of a row, 16 classes at a time: the row stays in the cache, the sums in registers.
 template <class Row>
 NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out) {
     Vec v[4];
@@ -39,8 +39,8 @@ NOVIKOFF_INLINE void class_scores(const Row& row, const Learner& m, double* out)
 // A row's float scores (one for two classes) and, from the same pass over its memory, its squared norm.
 // With a digest, the row's hash as well.
 template <bool Binary, class Row>
-NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s, const Digest* digest = nullptr,
-                                       uint64_t* hash = nullptr) {
+NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double* s,
+                                       const Digest* digest = nullptr, uint64_t* hash = nullptr) {
     if (!Binary) {
         class_scores(row, m, s);
         if (digest) *hash = digest->hash(row);
@@ -61,12 +61,12 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
 // ---- learning ------------------------------------------------------------------------------------
 // w <- w + tau y x wherever the rule asks for it, over one range of visits.
 //
-// An example is passed by when its float d exceeds the threshold by more than rounding can explain:
+// An example is skipped when its float d exceeds the threshold by more than rounding can explain:
 // one comparison with a number that changes only at updates. Everything else is settled exactly.
 // On the first visit to a row (First) its norm, its finiteness and its indices are checked in the
 // same pass over its memory, and it is added to `digest` (prepared for its columns) where there is one.
 //
-// `watch` hears of every visit whether the example was right, and may end the loop there.
+// `watch` is told at every visit whether the example was right, and may end the loop there.
 struct Unwatched {
     static constexpr bool right() { return false; }
     static constexpr void wrong() {}
@@ -140,7 +140,8 @@ Scan scan(Learner& m, const Rows& rows, const Visits& v, Digest* digest = nullpt
         const auto row = rows[i];
         if (!row.valid(m.features)) return result.outcome = {Problem::bad_index, i}, result;
         double norm2 = row.norm2();
-        Problem problem = m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
+        Problem problem =
+            m.familiar(row, norm2, v.weight(i)) ? Problem::none : m.observe(row, norm2, v.weight(i));
         if (problem != Problem::none) return result.outcome = {problem, i}, result;
         if (digest) digest->add(digest->hash(row), v.labels[i], v.weight(i));
         double norm = m.row_norm(row, norm2);
@@ -160,7 +161,7 @@ NOVIKOFF_INLINE Problem evaluate(Learner& m, const Row& row, double* s, double& 
     return m.familiar(row, norm2, 1.0) ? Problem::none : m.observe(row, norm2, 1.0);
 }
 
-// Is the float winner a winner beyond doubt? Gives it, or -1.
+// The winner by float scores if rounding cannot have changed it, or -1.
 inline int64_t clear_winner(const double* s, int64_t classes, double slack) {
     int64_t best = 0;
     for (int64_t c = 1; c < classes; ++c)
@@ -176,53 +177,55 @@ NOVIKOFF_INLINE int64_t decide(Learner& m, const Row& row, const double* s, doub
     return best >= 0 ? best : m.settle_rival(row, s, -1, slack);
 }
 
-// The predicted class of each row of a range.
-template <class Rows>
-Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
+// f(i, row, its float scores, their slack), for each row of a range.
+template <class Rows, class F>
+NOVIKOFF_INLINE Outcome for_each_evaluated(Learner& m, const Rows& rows, int64_t begin, int64_t end, F&& f) {
     std::vector<double> scratch(m.binary() ? 1 : m.stride);
     double *s = scratch.data(), slack;
     for (int64_t i = begin; i < end; ++i) {
         const auto row = rows[i];
-        Problem problem = evaluate(m, row, s, slack);
+        const Problem problem = evaluate(m, row, s, slack);
         if (problem != Problem::none) return {problem, i};
-        out[i] = int32_t(decide(m, row, s, slack));
+        f(i, row, s, slack);
     }
     return {};
+}
+
+// The predicted class of each row of a range.
+template <class Rows>
+Outcome predict(Learner& m, const Rows& rows, int64_t begin, int64_t end, int32_t* out) {
+    return for_each_evaluated(m, rows, begin, end, [&](int64_t i, const auto& row, double* s, double slack) {
+        out[i] = int32_t(decide(m, row, s, slack));
+    });
 }
 
 // Scores whose sign (two classes) or argmax (more) is the exact one; out has one column or `classes`.
 template <class Rows>
 Outcome scores(Learner& m, const Rows& rows, int64_t begin, int64_t end, double* out) {
-    std::vector<double> scratch(m.binary() ? 1 : m.stride);
-    double *s = scratch.data(), slack;
-    for (int64_t i = begin; i < end; ++i) {
-        const auto row = rows[i];
-        Problem problem = evaluate(m, row, s, slack);
-        if (problem != Problem::none) return {problem, i};
+    return for_each_evaluated(m, rows, begin, end, [&](int64_t i, const auto& row, double* s, double slack) {
         if (m.binary()) {
             if (!(std::fabs(s[0]) > slack)) {
                 s[0] = m.difference(row, 1, 0, 0.0);
                 if (s[0] == 0) s[0] = 0x1p-1074 * m.difference_sign(row, 1, 0, 0.0);
             }
             out[i] = s[0];
-            continue;
+            return;
         }
         if (clear_winner(s, m.classes, slack) < 0) {
             int64_t best = m.settle_rival(row, s, -1, slack);
             for (int64_t c = 0; c < m.classes; ++c) s[c] = m.score(row, c);
-            for (int64_t c = 0; c < best; ++c) {  // rounding may tie what is not tied
-                if (s[c] == INFINITY) s[c] = std::numeric_limits<double>::max();  // then s[best] is infinite too
+            for (int64_t c = 0; c < best; ++c) {  // rounding may make a tie of what is none
+                if (s[c] == INFINITY) s[c] = std::numeric_limits<double>::max();  // s[best] is infinite too
                 if (s[c] >= s[best]) s[best] = std::nextafter(s[c], INFINITY);
             }
         }
         std::copy(s, s + m.classes, out + i * m.classes);
-    }
-    return {};
+    });
 }
 
 // Adds x to a column's figures: Σx and Σx², each as two doubles whose sum carries twice the digits (Knuth's
-// TwoSum, TwoProduct by FMA), and max |x|. A zero changes nothing, so dense and sparse rows give the same bits,
-// and so does any cutting into blocks.
+// TwoSum, TwoProduct by FMA), and max |x|. A zero changes nothing, so dense and sparse rows give the same
+// bits, and so does any division into blocks.
 inline void add_to_column(double* figures, double x) {
     auto add = [](double& high, double& low, double y) {
         const double sum = high + y, part = sum - high;
@@ -237,7 +240,7 @@ inline void add_to_column(double* figures, double x) {
 }
 
 // The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it
-// (at 0 a row whose tie is a mistake comes before one whose tie is none).
+// (at 0, a row whose tie is a mistake comes before one whose tie is not).
 // `guarded` looks only at pairs where a tie would be a mistake (negatives; rivals below the label).
 // `stop` ends at the first row that the model gets wrong.
 struct Smallest {
@@ -272,7 +275,8 @@ Smallest smallest(Learner& m, const Rows& rows, const Visits& v, bool guarded, b
             double least = m.is_below(row, y, c, value) ? below(value) : value;
             value *= weight;
             if (value == 0) value = 0x1p-1074 * side;  // underflow makes no tie
-            if (weight != 1 && least != 0) least = least > 0 ? product_down(least, weight) : below(least * weight);
+            if (weight != 1 && least != 0)
+                least = least > 0 ? product_down(least, weight) : below(least * weight);
             result.least = std::min(result.least, least);
             const bool hurts = value == 0 && tie_hurts;
             if (value < result.value || (value == result.value && hurts && !result.hurts)) {

@@ -10,8 +10,8 @@
 namespace novikoff {
 
 // ---- one pass over the rows ----------------------------------------------------------------------
-// The k pairs with the smallest weight * d of a range of rows, in float arithmetic; ties go to the lower pair.
-// What is not among the k smallest seen so far costs one comparison.
+// The k pairs with the smallest weight * d of a range of rows, in float arithmetic; ties go to the lower
+// pair. What is not among the k smallest seen so far costs one comparison.
 class Lowest {
     size_t k;
     double limit = INFINITY;
@@ -57,8 +57,9 @@ void lowest(const Learner& m, const Rows& rows, const Visits& v, Lowest& out) {
 }
 
 // ---- the nearest point of a hull -----------------------------------------------------------------
-// min |w|, w = sum of alpha_i z_i, alpha >= 0, sum alpha = 1, for m points of which the Gram matrix G is known.
-// With g = G alpha, w.z_i = g_i and |w|^2 = alpha.g; alpha is best if and only if g_i >= |w|^2 for every i.
+// min |w|, w = sum of alpha_i z_i, alpha >= 0, sum alpha = 1, for m points of which the Gram matrix G is
+// known. With g = G alpha, w.z_i = g_i and |w|^2 = alpha.g; alpha is best if and only if g_i >= |w|^2 for
+// every i.
 struct Hull {
     const double* gram;
     int64_t m;
@@ -66,7 +67,8 @@ struct Hull {
     std::vector<double> g;
     double size = 0;  // the largest |z|^2
 
-    Hull(const double* products, int64_t points, double* weights) : gram(products), m(points), alpha(weights), g(size_t(m)) {
+    Hull(const double* products, int64_t points, double* weights)
+        : gram(products), m(points), alpha(weights), g(size_t(m)) {
         for (int64_t i = 0; i < m; ++i) size = std::max(size, gram[i * m + i]);
     }
 
@@ -81,15 +83,15 @@ struct Hull {
     void add(double step, const double* row) {
         for (int64_t i = 0; i < m; ++i) g[i] += step * row[i];
     }
-    double refresh() {  // g and |w|^2 anew
+    double refresh() {  // g and |w|^2 again
         std::fill(g.begin(), g.end(), 0.0);
         for (int64_t i = 0; i < m; ++i)
             if (alpha[i] > 0) add(alpha[i], gram + i * m);
         return dot(alpha, g.data(), m);
     }
 
-    // Mitchell, Demyanov and Malozemov 1974: move weight from the point of the support that lies farthest along w
-    // to the point that lies least far, as much as shortens w the most. Returns the steps made.
+    // Mitchell, Demyanov and Malozemov 1974: move weight from the point of the support that lies farthest
+    // along w to the point that lies least far, as much as shortens w the most. Returns the steps made.
     int64_t mdm(int64_t steps, double tolerance) {
         const double square = refresh();
         for (int64_t t = 0; t < steps; ++t) {
@@ -98,7 +100,7 @@ struct Hull {
                 if (g[i] < g[low]) low = i;
                 if (alpha[i] > 0 && (high < 0 || g[i] > g[high])) high = i;
             }
-            if (high < 0) return t;  // no point has any weight: alpha is of no hull
+            if (high < 0) return t;  // no point has any weight: alpha belongs to no hull
             const double *a = gram + low * m, *b = gram + high * m;
             const double difference = g[high] - g[low], bend = a[low] - 2 * a[high] + b[high];
             if (!(difference > tolerance * square) || !(bend > 0)) return t;
@@ -111,7 +113,14 @@ struct Hull {
     }
 };
 
-// Wolfe 1976, the method that src/novikoff/proof/minnorm.py states: the corral F with L L' = G_FF + size, row by row.
+// glibc 2.35 has a second `hypot`, without errno. The first has the same values, and older systems have it too, so
+// that a wheel runs there.
+#if defined(__x86_64__) && defined(__GLIBC__)
+__asm__(".symver hypot, hypot@GLIBC_2.2.5");
+#endif
+
+// Wolfe 1976, the method that src/novikoff/proof/minnorm.py states: the corral F with L L' = G_FF + size, row
+// by row.
 class Corral {
     Hull& h;
     std::vector<int64_t> F;
@@ -150,7 +159,8 @@ class Corral {
                 row[i] = c[i - r] * a + s[i - r] * b;
                 row[i + 1] = c[i - r] * b - s[i - r] * a;
             }
-            const double a = row[k], b = row[k + 1], length = std::sqrt(a * a + b * b);  // hypot is not the same everywhere
+            const double a = row[k], b = row[k + 1],
+                         length = std::sqrt(a * a + b * b);  // hypot is not the same everywhere
             c[k - r] = a / length;
             s[k - r] = b / length;
             row[k] = length;
@@ -203,14 +213,15 @@ class Corral {
         std::vector<int64_t> support;
         for (int64_t i = 0; i < h.m; ++i)
             if (h.alpha[i] > 0) support.push_back(i);
-        std::stable_sort(support.begin(), support.end(), [&](int64_t a, int64_t b) { return h.alpha[a] > h.alpha[b]; });
+        std::stable_sort(support.begin(), support.end(),
+                         [&](int64_t a, int64_t b) { return h.alpha[a] > h.alpha[b]; });
         for (int64_t i : support)
             if (!append(i, 0)) h.alpha[i] = 0;
         normalize();
     }
 
-    // Rounds until no point lies below w by more than tolerance * size, or until w has not become shorter for long,
-    // which is due to rounding; true when that is so. The shortest is what is left.
+    // Runs rounds until no point lies below w by more than tolerance * size, or until w has not become
+    // shorter for a long time, which is due to rounding; true in the first case. Leaves the shortest w.
     bool run(int64_t rounds, double tolerance) {
         settle();
         std::vector<double> best;
@@ -227,9 +238,11 @@ class Corral {
             int64_t low = -1;
             for (int64_t i = 0; i < h.m; ++i)
                 if (!taken[size_t(i)] && (low < 0 || h.g[i] < h.g[low])) low = i;
-            ended = low < 0 || !(h.g[low] < square - tolerance * h.size) || square <= 10 * tolerance * h.size || since > kStale;
+            ended = low < 0 || !(h.g[low] < square - tolerance * h.size) ||
+                    square <= 10 * tolerance * h.size || since > kStale;
             if (ended || t == rounds) break;
-            // w is at right angles to the plane through F: that tells how far z is from it, in more digits than L.
+            // w is perpendicular to the plane through F: this tells how far z is from it, with more digits
+            // than L.
             const double below = square - h.g[low];
             ended = !append(low, h.size * below * below / (square * (square + h.size)));
             if (!ended) settle();

@@ -7,8 +7,6 @@
 namespace nb = nanobind;
 using namespace novikoff;
 
-Rule rule_named(const std::string&);  // module.cpp
-
 namespace {
 
 // ---- the three methods of the hot path -----------------------------------------------------------
@@ -68,7 +66,8 @@ PyObject* learn_one(PyObject* self, PyObject* const* given, Py_ssize_t n, PyObje
 
 template <class F>
 PyMethodDef method(const char* name, F* f, const char* doc) {
-    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS, doc};
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)),
+            METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -102,17 +101,11 @@ void bind_online(nb::module_& m) {
 
     nb::class_<OnlineLearner>(m, "OnlineLearner", nb::type_slots(slots),
                               "A linear learner whose features and classes grow as they come.")
-        .def(
-            "__init__",
-            [](OnlineLearner* self, const std::string& rule, bool tie_is_mistake, double margin, double C,
-               bool fit_intercept, bool average, std::optional<int> hash_bits, uint64_t seed,
-               std::optional<nb::list> classes, nb::object precedes) {
-                new (self) OnlineLearner(rule_named(rule), tie_is_mistake, margin, C, fit_intercept, average, hash_bits,
-                                         seed, classes, precedes);
-            },
-             nb::arg("rule"), nb::arg("tie_is_mistake"), nb::arg("margin"), nb::arg("C"), nb::arg("fit_intercept"),
-             nb::arg("average"), nb::arg("hash_bits").none(), nb::arg("seed"), nb::arg("classes").none(),
-             nb::arg("precedes"))
+        .def(nb::init<const UpdateRule&, OnlineLearner::Precedes, bool, std::optional<int>, uint64_t,
+                      std::optional<OnlineLearner::Objects>>(),
+             nb::arg("rule"), nb::arg("precedes"), nb::arg("average") = false,
+             nb::arg("hash_bits").none() = nb::none(), nb::arg("seed") = 0,
+             nb::arg("classes").none() = nb::none())
         .def("_learn_many", &OnlineLearner::learn_many, nb::arg("pairs"))
         .def("_get_state", &OnlineLearner::get_state, nb::arg("sparse") = false)
         .def("_set_state", &OnlineLearner::set_state, nb::arg("state"))

@@ -2,9 +2,9 @@
 // predictions are `predict` and `scores` over one row; here are the growing storage, the reading of
 // dicts, and the promise that a refused example leaves no trace.
 //
-// Everything runs under the GIL. Python code of others (a value's __float__, a label's __eq__, a key's
-// __repr__ in a message) is only ever called before the row at hand is gathered, or after all is done or
-// taken back; in between nothing can interrupt, so that calls from several threads, and from inside that
+// Everything runs under the GIL. Foreign Python code (a value's __float__, a label's __eq__, a key's
+// __repr__ in a message) is only called before the current row is gathered, or after all is done or
+// undone; in between nothing can interrupt, so that calls from several threads, and from inside that
 // code, follow one another. `in_use` would tell if it were otherwise.
 #pragma once
 
@@ -16,9 +16,9 @@
 #include <string>
 #include <tuple>
 
-#include "rows/dict_row.h"
 #include "memory/in_use.h"
 #include "memory/zeroed.h"
+#include "rows/dict_row.h"
 
 namespace novikoff {
 
@@ -28,7 +28,7 @@ class OnlineLearner {
     using Places = nb::ndarray<const int64_t, nb::device::cpu, nb::c_contig>;
 
     Learner learner;  // learns: w
-    Learner reader;   // predicts: w, or the averages of the features of the row at hand
+    Learner reader;   // predicts: w, or the averages of the features of the current row
     using Table = ZeroTable<double>;
     Table weights, sums;  // 2^28 hashed features take no room but where they were learned
     std::vector<double> bias, bias_sums;
@@ -37,15 +37,15 @@ class OnlineLearner {
         Py_hash_t hash;
     };
     std::vector<Label> labels;
-    nb::object precedes;   // (label, other): whether it is the lower class though it comes later
+    nb::object precedes;   // (label, other): whether the label is the lower class though it comes later
     bool declared = false, average;
     int64_t mistakes = 0;  // progressive
     int64_t ties = 0;      // those at a score of 0, while one class was known
-    bool wide = false;     // sizes were seen from which an update could overflow
+    bool wide = false;     // rows have been seen with which an update could overflow
     bool untouched = true; // the tables are all zero
-    DictRow x;             // the row at hand
+    DictRow x;             // the current row
     InUse in_use{"the model"};
-    // its averaged weights, and the places 0, 1, 2, ... where they are
+    // the averaged weights of its features, and the places 0, 1, 2, ... where they are
     std::vector<double> mean, mean_bias;
     std::vector<int64_t> places;
 
@@ -144,7 +144,8 @@ class OnlineLearner {
             }
         };
         for (int64_t k = 0; k < x.stored; ++k)
-            take(&weights[size_t(x.indices[k] * stride)], &sums[size_t(x.indices[k] * stride)], &mean[size_t(k * stride)]);
+            take(&weights[size_t(x.indices[k] * stride)], &sums[size_t(x.indices[k] * stride)],
+                 &mean[size_t(k * stride)]);
         take(bias.data(), bias_sums.data(), mean_bias.data());
         if (!std::isfinite(norm2)) {
             bool finite = true;
@@ -174,18 +175,19 @@ class OnlineLearner {
     static constexpr const char* kAverageOverflows =
         "an averaged weight would exceed the range of a float: multiply all values by 2**%lld, from the first example on";
     [[noreturn]] void overflow(const char* what, double radius) const {
-        // An ordinary row meets what larger rows have left behind.
+        // An ordinary row, but weights that larger rows have left behind.
         const bool ordinary = x.largest == 0 || (x.largest > 0x1p-290 && x.largest < 0x1p290);
         const int power = -std::ilogb(ordinary ? radius : x.largest);
         throw Refusal{PyExc_OverflowError, what, {}, {}, power};
     }
 
     // ---- learning ----------------------------------------------------------------------------
-    // The class of a label, or the number of classes when it is new. Runs the code of others.
+    // The class of a label, or the number of classes when it is new. Runs foreign code.
     int64_t find_label(PyObject* y, Py_hash_t& hash) {
         for (size_t c = 0; c < std::min<size_t>(labels.size(), 4); ++c)
             if (labels[c].object.is(y)) return int64_t(c);
-        if (y == Py_None) fail(PyExc_TypeError, "None is no label: it is what predict_one says when it knows no class");
+        if (y == Py_None)
+            fail(PyExc_TypeError, "None is not a label: predict_one returns it when it knows no class");
         hash = PyObject_Hash(y);
         if (hash == -1) {
             if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
@@ -213,7 +215,8 @@ class OnlineLearner {
         }
     }
 
-    // Whether a second label is the first class. Runs Python code: nothing when another call came in between.
+    // Whether a second label is the first class. Runs Python code: no value when another call came in
+    // between.
     __attribute__((noinline)) std::optional<bool> is_lower(PyObject* label) {
         const nb::object first = labels[0].object;
         const bool lower = nb::cast<bool>(precedes(nb::handle(label), first));
@@ -221,7 +224,7 @@ class OnlineLearner {
         return lower;
     }
 
-    void take_back() {  // the features that the example at hand has brought
+    void take_back() {  // the features that the current example has added
         x.table.undo();
         x.forget();
     }
@@ -255,7 +258,7 @@ class OnlineLearner {
         return score == 0;
     }
 
-    // While one class is known it is taken for the first of two.
+    // While one class is known, it is treated as the first of two.
     void learn_row(int64_t label) {
         const OneRow one = x.row();
         const auto y = int32_t(label);
@@ -290,7 +293,7 @@ class OnlineLearner {
         if (alone) ties += average ? tie : learner.ties > ties_before;
     }
 
-    // The row at hand, gathered, is of a class that comes before the only one so far.
+    // The current row, gathered, is of a class that precedes the only one so far.
     __attribute__((noinline)) void learn_second(PyObject* label, Py_hash_t hash) {
         const auto unturned = std::make_tuple(learner, bias, bias_sums, mistakes);
         const auto w = used_rows(weights), u = used_rows(sums);
@@ -312,15 +315,13 @@ class OnlineLearner {
     }
 
   public:
-    OnlineLearner(Rule rule, bool tie_is_mistake, double margin, double C, bool fit_intercept,
-                  bool average, std::optional<int> hash_bits, uint64_t seed, std::optional<nb::list> classes,
-                  nb::object precedes)
-        : precedes(precedes), average(average), x(hash_bits, seed) {
-        learner.rule = rule;
-        learner.tie_is_mistake = tie_is_mistake;
-        learner.margin = margin;
-        learner.C = C;
-        learner.bias2 = fit_intercept ? 1 : 0;
+    using Precedes = nb::typed<nb::callable, bool(nb::any, nb::any)>;
+    using Objects = nb::typed<nb::list, nb::any>;
+    using Names = nb::typed<nb::list, nb::str>;
+
+    OnlineLearner(const UpdateRule& rule, Precedes precedes, bool average, std::optional<int> hash_bits,
+                  uint64_t seed, std::optional<Objects> classes)
+        : learner(rule), precedes(precedes), average(average), x(hash_bits, seed) {
         learner.norm2.assign(1, 0.0);
         bias.assign(1, 0.0);
         if (average) bias_sums.assign(1, 0.0);
@@ -429,21 +430,24 @@ class OnlineLearner {
         }
     }
 
-    // Pairs (x, y) from an iterable. A refused one is named by its position; those before it stay.
-    void learn_many(nb::iterable pairs) {
+    // Learns pairs (x, y) from an iterable. The error names a refused one by its position; those before it
+    // stay.
+    void learn_many(nb::typed<nb::iterable, nb::any> pairs) {
         int64_t position = 0;
         for (nb::handle pair : pairs) {
             try {
                 nb::object two = nb::steal(PySequence_Fast(pair.ptr(), "expected a pair (x, y)"));
                 if (!two.is_valid()) throw nb::python_error();
-                if (PySequence_Fast_GET_SIZE(two.ptr()) != 2) fail(PyExc_ValueError, "expected a pair (x, y)");
+                if (PySequence_Fast_GET_SIZE(two.ptr()) != 2)
+                    fail(PyExc_ValueError, "expected a pair (x, y)");
                 nb::object dict = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 0));
                 nb::object label = nb::borrow(PySequence_Fast_GET_ITEM(two.ptr(), 1));
                 learn(dict.ptr(), label.ptr());
             } catch (nb::python_error& e) {
                 for (PyObject* type : {PyExc_TypeError, PyExc_OverflowError, PyExc_ValueError})
                     if (e.matches(type))
-                        nb::raise_from(e, type, "example %lld: %s", (long long)position, nb::str(e.value()).c_str());
+                        nb::raise_from(e, type, "example %lld: %s", (long long)position,
+                                       nb::str(e.value()).c_str());
                 throw;
             }
             if (++position & 1023) continue;
@@ -461,25 +465,26 @@ class OnlineLearner {
     void clear() { std::vector<Label>().swap(labels); }
 
     // ---- what it holds -----------------------------------------------------------------------
-    nb::list classes() const {
-        const std::vector<Label> now = labels;  // the collector may run code of others while a list is filled
-        nb::list out;
+    Objects classes() const {
+        // the garbage collector may run foreign code while a list is filled
+        const std::vector<Label> now = labels;
+        Objects out;
         for (const Label& y : now) out.append(y.object);
         return out;
     }
-    nb::list names() const {
+    Names names() const {
         const std::vector<nb::object> now = x.table.held();
-        nb::list out;
+        Names out;
         for (const nb::object& name : now) out.append(name);
         return out;
     }
     int64_t features() const { return x.features(); }
     int64_t progressive_mistakes() const { return mistakes; }
     const Learner& state() const { return learner; }
-    // Places of the table of names that are looked at for one of them, at most.
+    // The most places of the table of names that are looked at for one of them.
     size_t longest_probe() const { return x.table.longest_probe(); }
 
-    // Of the weights and the table, without the names themselves.
+    // Memory of the weights and the table, without the names themselves.
     size_t bytes() const {
         size_t doubles = 0;
         for (const auto* v : {&bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
@@ -487,8 +492,8 @@ class OnlineLearner {
         return sizeof *this + 8 * doubles + x.table.bytes();
     }
 
-    // One row per feature (the bias: one row), one column for two classes, else one for each: all of them, or those
-    // that are not zero, with their numbers.
+    // One row per feature (the bias: one row), one column for two classes, else one for each: all of them, or
+    // those that are not zero, with their numbers.
     template <class From>
     Rows all_rows(const From& from, int64_t n) const {
         Rows out;
@@ -498,8 +503,9 @@ class OnlineLearner {
         return out;
     }
 
-    // Of one moment: all is copied before the first container is made, which may run code of others.
-    nb::dict get_state(bool sparse) const {
+    // A snapshot: everything is copied before the first container is made, which may run foreign code.
+    using State = nb::typed<nb::dict, nb::str, nb::any>;
+    State get_state(bool sparse) const {
         struct Part {
             const char* name;
             bool sparse;
@@ -520,7 +526,8 @@ class OnlineLearner {
         const std::vector<Label> labels_now = labels;
         const std::vector<nb::object> names_now = x.table.held();
         std::vector<Part> parts;
-        auto copy = [&](const char* name, const char* bias_name, const Table& table, const std::vector<double>& biases) {
+        auto copy = [&](const char* name, const char* bias_name, const Table& table,
+                        const std::vector<double>& biases) {
             Rows rows = sparse ? used_rows(table) : all_rows(table, learner.features);
             parts.push_back({name, sparse, std::make_unique<Rows>(std::move(rows))});
             parts.push_back({bias_name, false, std::make_unique<Rows>(all_rows(biases, 1))});
@@ -528,7 +535,7 @@ class OnlineLearner {
         copy("weights", "bias", weights, bias);
         if (average) copy("weight_sums", "bias_sums", sums, bias_sums);
 
-        nb::dict s;
+        State s;
         nb::list all, names, aliases;
         for (const Label& y : labels_now) all.append(y.object);
         for (const nb::object& name : names_now) names.append(name);
@@ -542,7 +549,9 @@ class OnlineLearner {
             const Matrix values(rows->values.data(), {rows->values.size() / width, width}, owner);
             const size_t n = rows->places.size();
             if (!part.sparse) s[part.name] = values;
-            else s[part.name] = nb::make_tuple(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner), values);
+            else
+                s[part.name] = nb::make_tuple(
+                    nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(rows->places.data(), {n}, owner), values);
         }
         s["visits"] = learner.visits;
         s["updates"] = learner.updates;
@@ -564,8 +573,8 @@ class OnlineLearner {
         return s;
     }
 
-    // Into a learner just made with the same parameters.
-    void set_state(nb::dict s) {
+    // For a learner just made with the same parameters.
+    void set_state(State s) {
         std::vector<Label> given;
         for (nb::handle y : nb::cast<nb::list>(s["classes"])) {
             Py_hash_t hash = PyObject_Hash(y.ptr());
@@ -575,17 +584,19 @@ class OnlineLearner {
         const Writing change(in_use);
         labels = std::move(given);
         set_classes(int64_t(labels.size()));
-        auto text = [](nb::handle h) {  // the table wants exact objects
+        auto text = [](nb::handle h) {  // the table needs exact str objects
             if (PyUnicode_CheckExact(h.ptr()) || PyLong_CheckExact(h.ptr())) return h.ptr();
             throw std::invalid_argument("a feature's name is not a str");
         };
         for (nb::handle name : nb::cast<nb::list>(s["names"]))
-            x.table.add(FeatureTable::hash(text(name), nullptr), text(name), nullptr, int64_t(x.table.names.size()));
+            x.table.add(FeatureTable::hash(text(name), nullptr), text(name), nullptr,
+                        int64_t(x.table.names.size()));
         for (nb::handle a : nb::cast<nb::list>(s["aliases"])) {
             nb::handle key = a[0], value = a[1];
             PyObject* second = value.is_none() ? nullptr : text(value);
             const auto j = nb::cast<int64_t>(a[2]);
-            if (j < 0 || j >= features()) throw std::invalid_argument("an alias names a feature out of range");
+            if (j < 0 || j >= features())
+                throw std::invalid_argument("an alias names a feature out of range");
             x.table.add(FeatureTable::hash(text(key), second), text(key), second, j);
         }
         set_features(x.features());
@@ -616,13 +627,14 @@ class OnlineLearner {
         learner.visits = nb::cast<int64_t>(s["visits"]);
         learner.updates = nb::cast<int64_t>(s["updates"]);
         mistakes = nb::cast<int64_t>(s["mistakes"]);
-        auto count = [&](const char* name, int64_t otherwise) {  // older files do not have it
+        auto count = [&](const char* name, int64_t otherwise) {  // files of earlier versions do not have it
             return s.contains(name) ? nb::cast<int64_t>(s[name]) : otherwise;
         };
         ties = count("ties", 0);
         // Every mistake is an update, and for two rules every update a mistake.
         const bool same = learner.rule <= Rule::normalized;
-        learner.mistakes = count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
+        learner.mistakes =
+            count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
         learner.ties = count("learner_ties", 0);
         learner.step_sum = nb::cast<double>(s["step_sum"]);
         learner.radius = nb::cast<double>(s["radius"]);

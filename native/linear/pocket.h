@@ -2,8 +2,8 @@
 // get a longer run of examples right than those in the pocket did.
 //
 // The loop over visits is the perceptron's own; `Streak` watches it and stops it when the run of the
-// present weights is the longest so far, so that the caller can look at them. It stops once for each
-// weight vector: whether it is taken into the pocket, or left, does not change while the run goes on.
+// current weights is the longest so far, so that the caller can look at them. It stops once for each
+// weight vector: whether it goes into the pocket or not does not change while the run continues.
 #pragma once
 
 #include "linear/loops.h"
@@ -12,7 +12,7 @@ namespace novikoff {
 
 struct Streak {
     int64_t run = 0;      // examples that the present weights got right in a row
-    int64_t longest = 0;  // the same of the weights in the pocket
+    int64_t longest = 0;  // the same for the weights in the pocket
     bool looked = false;  // the present weights have been looked at
     bool held = false;    // and are those in the pocket
 

@@ -6,12 +6,12 @@
 //     s_k = s_{k-1} + tau_k (z_k . x)        the prediction is the sign of  sum_k c_k sign(s_k)
 //
 // so m dots and one prefix sum give the scores of all hypotheses: no weight vector is ever made. With
-// three classes or more s has a component a class (label + tau, rival - tau), and each hypothesis votes
+// three classes or more s has one component per class (label + tau, rival - tau), and each hypothesis votes
 // for its argmax.
 //
-// These are float sums. Where their signs, or their argmax, are not beyond doubt, w_k is made again as training made
-// it, and the exact one is taken (hypotheses.h). So votes are those of the weights that the run held, and depend on
-// nothing else.
+// These are float sums. Where their signs, or their argmax, are in doubt, w_k is computed again as
+// training computed it, and decides exactly (hypotheses.h). So votes are those of the weights that the run
+// held, and depend on nothing else.
 #pragma once
 
 #include <cstdlib>
@@ -23,7 +23,7 @@
 
 namespace novikoff {
 
-// Column j is added to accumulator j mod 16, and the 16 by one tree, for any type that adds:
+// Column j is added to accumulator j mod 16, and the 16 in one tree, for any type with addition:
 // ((a + b) + (c + e)) by lanes, then (0 + 1) + (2 + 3).
 template <class V, class At>
 NOVIKOFF_INLINE V reduce16(const At& at) {
@@ -32,7 +32,7 @@ NOVIKOFF_INLINE V reduce16(const At& at) {
 }
 
 // ---- dense supports ------------------------------------------------------------------------------
-// n doubles at a cache line's start, all 0. By calloc: of a large block only what is used gets touched.
+// n doubles at a cache line's start, all 0. By calloc: of a large block only the part in use is touched.
 class Zeros {
     int64_t n;
     std::unique_ptr<void, decltype(&std::free)> memory;
@@ -45,21 +45,18 @@ class Zeros {
     void clear() { std::fill_n(data(), n, 0.0); }
 };
 
-// A block of test rows against a block of supports, columns by the slice. The 16 accumulators are taken
+// A block of test rows with a block of supports, a slice of columns at a time. The 16 accumulators are taken
 // by quarters: quarter g sums columns 4g .. 4g+3 of every 16, which lie together in memory, and those
 // of 3 x 3 pairs of rows stay in registers while the supports' quarter stays in the nearest cache.
 struct DenseBlock {
     static constexpr int64_t kRows = 48, kSupports = 12, kColumns = 1024, kTall = 3, kWide = 3;
     static_assert(kRows % kTall == 0 && kSupports % kWide == 0 && kRows % 8 == 0, "tiles fill a block");
     int64_t d, slices, run;  // run: doubles of one row, one slice, one quarter
-    Zeros x, z, sums;        // x[slice][quarter][row][run], z[quarter][support][run], sums[row][support][16]
+    Zeros x, z, sums;  // x[slice][quarter][row][run], z[quarter][support][run], sums[row][support][16]
 
     explicit DenseBlock(int64_t features)
-        : d(features),
-          slices(std::max<int64_t>((d + kColumns - 1) / kColumns, 1)),
-          run(((d + slices - 1) / slices + 15) / 16 * 4),
-          x(kRows * run * 4 * slices),
-          z(kSupports * run * 4),
+        : d(features), slices(std::max<int64_t>((d + kColumns - 1) / kColumns, 1)),
+          run(((d + slices - 1) / slices + 15) / 16 * 4), x(kRows * run * 4 * slices), z(kSupports * run * 4),
           sums(kRows * kSupports * 16) {}
 
     template <class Row>
@@ -120,7 +117,8 @@ void block_dots(DenseBlock& b, const DenseRows<T>& supports, int64_t rows, doubl
             for (int64_t g = 0; g < 4; ++g)
                 for (int64_t i = 0; i < rows; i += DenseBlock::kTall)
                     for (int64_t s = 0; s < count; s += DenseBlock::kWide)
-                        b.tile(x + ((k * 4 + g) * R + i) * b.run, z + (g * S + s) * b.run, sums + (i * S + s) * 16 + g * 4);
+                        b.tile(x + ((k * 4 + g) * R + i) * b.run, z + (g * S + s) * b.run,
+                               sums + (i * S + s) * 16 + g * 4);
         }
         for (int64_t s = 0; s < count; ++s)
             for (int64_t i = 0; i < rows; ++i) {
@@ -148,7 +146,8 @@ struct SparseBlock {
     void clear(const Rows& rows, int64_t begin, int64_t end) {  // only what was put
         for (int64_t i = begin; i < end; ++i)
             rows[i].for_each([&](int64_t j, double) {
-                if (uint64_t(j) < uint64_t(d)) x[j * kRows + i - begin] = 0;  // read again: anyone may have written to it
+                // read again: anyone may have written to it
+                if (uint64_t(j) < uint64_t(d)) x[j * kRows + i - begin] = 0;
             });
     }
 };
@@ -189,19 +188,19 @@ NOVIKOFF_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 NOVIKOFF_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
 #endif
 
-// A block of rows, as far as doubt goes: what e_k is multiplied by (-1: no doubt), the first hypothesis that is
-// not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
+// What is in doubt in a block of rows: what e_k is multiplied by (-1: no doubt), the first hypothesis that
+// is not 0 on the row, and for each hypothesis a bit for each row on which it is in doubt.
 template <int64_t Rows>
 struct Doubts {
-    static_assert(Rows <= 64, "a bit a row");
+    static_assert(Rows <= 64, "one bit per row");
     double reach[Rows];
     int64_t begin[Rows];
     std::vector<uint64_t> bits;
-    int64_t count = 0;  // of rows; what else the block holds is no one's
-    int64_t last = 0;   // the last hypothesis in doubt
+    int64_t count = 0;  // of rows; the rest of the block is unused
+    int64_t last = 0;  // the last hypothesis in doubt
 
-    // Rows i .. i + 7 on which hypothesis k is too close to call: true for those where that is no doubt, because
-    // the score is 0.
+    // Rows i .. i + 7 on which hypothesis k is too close to call: true for those where that is no doubt,
+    // because the score is 0.
     void note(int64_t k, int64_t i, const Counts* open, bool* zero) {
         for (int l = 0; l < 8; ++l) {
             const bool own = open[l / 4][l % 4] && i + l < count;
@@ -215,8 +214,8 @@ struct Doubts {
 
 // Two classes, eight rows at a time: how often the second class was voted for, where that is beyond doubt.
 template <class D>
-void tally_two(const Sequence& q, const Prefixes& known, const double* dots, int64_t width, D& doubts, int64_t i,
-               int64_t* second) {
+void tally_two(const Sequence& q, const Prefixes& known, const double* dots, int64_t width, D& doubts,
+               int64_t i, int64_t* second) {
     Vec s[2] = {}, reach[2] = {load4(doubts.reach + i), load4(doubts.reach + i + 4)};
     Counts votes[2] = {Counts{} + q.survived[0], Counts{} + q.survived[0]};  // s = 0: sign(0) = +1
     for (int64_t k = 0; k < q.updates; ++k) {
@@ -239,7 +238,7 @@ void tally_two(const Sequence& q, const Prefixes& known, const double* dots, int
 
 // Three classes or more, eight rows at a time. The classes play a knock-out tournament, a binary tree
 // whose leaves are the scores: an update changes two leaves, so only the matches on their two paths
-// are played again. The left, lower class wins ties. The second best score tells how clear the victory is.
+// are played again. The left, lower class wins ties. The second best score tells how clear the win is.
 class Tournament {
     static constexpr int64_t kRows = 8;
     struct alignas(32) Node {
@@ -268,8 +267,8 @@ class Tournament {
 
     // votes[l * classes + c] of rows i + l, l = 0 .. 7, where they are beyond doubt
     template <class D>
-    NOVIKOFF_INLINE void tally(const Sequence& q, const Prefixes& known, const double* dots, int64_t width, D& doubts,
-                               int64_t i, int64_t* votes) {
+    NOVIKOFF_INLINE void tally(const Sequence& q, const Prefixes& known, const double* dots, int64_t width,
+                               D& doubts, int64_t i, int64_t* votes) {
         for (int64_t c = 0; c < leaves; ++c)
             for (int h = 0; h < 2; ++h) {
                 nodes[size_t(leaves + c)].score[h] = Vec{} + (c < classes ? 0.0 : -INFINITY);
@@ -294,7 +293,8 @@ class Tournament {
             }
             for (; up > 0; up /= 2) play(up);
             Counts open[2];
-            for (int h = 0; h < 2; ++h) open[h] = ~(nodes[1].score[h] - nodes[1].second[h] > error * reach[h]);
+            for (int h = 0; h < 2; ++h)
+                open[h] = ~(nodes[1].score[h] - nodes[1].second[h] > error * reach[h]);
             if (__builtin_expect(any(open[0] | open[1]), 0) && q.survived[k + 1]) {
                 bool zero[8];
                 doubts.note(k + 1, i, open, zero);
@@ -327,8 +327,8 @@ Outcome load(Block& block, const Rows& rows, int64_t first, int64_t count, const
 // Votes on a range of rows into `out`: one column (the second class of two) or `classes`.
 // `with_rows(f)` calls f with the matrix as it is stored.
 template <class Block, class Supports, class WithRows>
-Outcome votes(const Sequence& q, const Supports& supports, const WithRows& with_rows, int64_t begin, int64_t end,
-              int64_t* out) {
+Outcome votes(const Sequence& q, const Supports& supports, const WithRows& with_rows, int64_t begin,
+              int64_t end, int64_t* out) {
     Block block(supports.d);
     constexpr int64_t width = Block::kRows;
     const int64_t columns = q.classes == 2 ? 1 : q.classes;

@@ -8,7 +8,7 @@
 // A weight is kept as its exponent e_j, a whole number: w_j = alpha^e_j, so that promotions and demotions
 // undo one another whatever alpha is. `table` gives the double for every exponent from -reach to +reach,
 // which an exponent never leaves; for alpha = 2 these are powers of two, and exact. Below them lies a weight
-// of 0, where features go that Winnow1 has eliminated; they stay there.
+// of 0, for features that Winnow1 has eliminated; they keep it.
 // The sign of s is that of the real number for the doubles in the table and in the row.
 #pragma once
 
@@ -18,11 +18,11 @@
 namespace novikoff {
 
 struct Winnow {
-    int32_t* exponents;
-    const double* table;  // 2 reach + 2 numbers: 0, alpha^-reach, ..., alpha^reach
-    int32_t reach;
-    double theta;
-    bool balanced, eliminates;
+    int32_t* exponents = nullptr;
+    const double* table = nullptr;  // 2 reach + 2 numbers: 0, alpha^-reach, ..., alpha^reach
+    int32_t reach = 0;
+    double theta = 0;
+    bool balanced = false, eliminates = false;
     int64_t promotions = 0, demotions = 0;
     Fallbacks fallbacks;
 

@@ -1,8 +1,8 @@
 // A mutex that a child of fork() never finds locked, and with it the data that it guards never half changed.
 //
-// Before a fork whoever forks takes every such mutex, and after it parent and child both let go of them. That ends
-// since those who hold one wait for nothing: no Python runs under it, the GIL included, and no other one is taken. So
-// it is taken without the GIL:
+// Before a fork, the forking thread takes every such mutex; afterwards parent and child both release them.
+// This terminates since those who hold one wait for nothing: no Python runs under it, the GIL is not taken,
+// and no other one is taken. So it is taken without the GIL:
 //
 //     nb::gil_scoped_release nogil;
 //     const std::lock_guard<ForkSafe> held(lock);
@@ -23,7 +23,7 @@ class ForkSafe {
         std::set<ForkSafe*> each;
     };
     static All& all() {
-        static All& list = *new All;  // for as long as the process lives, whoever ends last
+        static All& list = *new All;  // for the lifetime of the process, whatever is destroyed last
         return list;
     }
 #if !defined(_WIN32)

@@ -1,4 +1,4 @@
-// An array for results whose size nobody knows before.
+// An array for results whose size is not known beforehand.
 #pragma once
 
 #if defined(__linux__)
@@ -9,29 +9,30 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 namespace novikoff {
 
-// An array that grows by realloc: large ones are moved by remapping pages, so no second copy exists while they
-// grow, and what is reserved but not yet written takes no memory.
+// An array that grows by realloc: large ones are moved by remapping pages, so no second copy exists while
+// they grow, and what is reserved but not yet written takes no memory.
 template <class T>
 class Growing {
     static_assert(std::is_trivially_copyable_v<T>);
     T* items = nullptr;
     size_t used = 0, room = 0;
-    // The owner of the memory as soon as others have it too. It is not freed by realloc, but kept by whoever is left.
+    // The owner of the memory once others share it. Then realloc does not free it; it is kept by whoever
+    // is left.
     struct Shared {
         void* memory = nullptr;
         ~Shared() { std::free(memory); }
     };
     std::shared_ptr<Shared> shared;
 
-    // Whether the memory is ours alone.
+    // Whether the memory is not shared.
     bool reclaim() {
         if (!shared) return true;
         if (shared.use_count() > 1) return false;
@@ -43,7 +44,8 @@ class Growing {
 
     [[gnu::noinline, gnu::cold]] void resize_to(size_t n) {
         const bool mine = reclaim();
-        void* moved = n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(mine ? items : nullptr, n * sizeof(T));
+        void* moved =
+            n > SIZE_MAX / sizeof(T) ? nullptr : std::realloc(mine ? items : nullptr, n * sizeof(T));
         if (!moved) throw std::bad_alloc();
         if (!mine && used) std::memcpy(moved, items, std::min(used, n) * sizeof(T));
         shared.reset();
@@ -54,7 +56,8 @@ class Growing {
         // not: a mapping advised in part becomes two, and those realloc would have to copy.
         const uintptr_t page = 4096, first = uintptr_t(items) / page * page;
         const uintptr_t last = (uintptr_t(items + room) + page - 1) / page * page;
-        if (last - first >= uintptr_t(1) << 22) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+        if (last - first >= uintptr_t(1) << 22)
+            madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 #endif
     }
 
@@ -77,7 +80,7 @@ class Growing {
         std::swap(room, other.room);
         shared.swap(other.shared);
     }
-    // The memory, to be held by others as well.
+    // The memory, shared with others.
     std::shared_ptr<void> share() {
         if (!shared) {
             shared = std::make_shared<Shared>();
@@ -96,7 +99,7 @@ class Growing {
         if (used == room) resize_to(room + room / 2 + 1024);
         items[used++] = x;
     }
-    // Room for so many more, not yet written; returns where it is.
+    // Room for `count` more, not yet written; returns where it begins.
     T* extend(size_t count) {
         const size_t n = used + count;
         if (n > room) resize_to(std::max(n, room + room / 2));

@@ -1,11 +1,12 @@
 // Who uses an object: any number of calls that read it, or one that changes it.
 //
-// A call that releases the GIL, or that could run code of others, says so first. Whoever comes in between, from another
-// thread or from inside the call itself, gets an error (Reading, Writing) or its turn (Turn); the memory stays whole in
-// any case. Nothing is allocated. Nobody waits with the GIL, which the other may need to come to its end.
+// A call that releases the GIL, or that could run foreign code, announces itself first. A call that comes in
+// between, from another thread or from inside the call itself, gets an error (Reading, Writing) or its turn
+// (Turn); the memory stays sound in any case. Nothing is allocated. Nobody waits while holding the GIL, which
+// the other may need to finish.
 //
-// In a forked child the calls of other threads have ended without a word: those that only read are forgotten, one that
-// was changing the object leaves it unusable, and calls say so.
+// In a forked child the calls of other threads have vanished: those that only read are forgotten,
+// one that was changing the object leaves it unusable, and calls say so.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@ namespace novikoff {
 class InUse {
     static constexpr uint32_t kChanging = 0xffffffff;
 
-    static std::atomic<uint32_t>& forks() {  // of the process, before this one came to be
+    static std::atomic<uint32_t>& forks() {  // of the process, before this one was created
         static std::atomic<uint32_t> count{0};
         return count;
     }
@@ -38,7 +39,7 @@ class InUse {
 
   public:
     explicit InUse(const char* name) : what(name) {}
-    InUse(const InUse& other) : what(other.what) {}  // a copy is nobody's yet
+    InUse(const InUse& other) : what(other.what) {}  // nobody uses a copy yet
     InUse& operator=(const InUse&) { return *this; }
 
     bool try_read() const {
@@ -46,7 +47,8 @@ class InUse {
         uint64_t s = state.load(std::memory_order_relaxed);
         do {
             if (uint32_t(s) == kChanging) return false;
-        } while (!state.compare_exchange_weak(s, now | ((s & ~uint64_t(kChanging)) == now ? uint32_t(s) + 1 : 1),
+        } while (!state.compare_exchange_weak(s,
+                                              now | ((s & ~uint64_t(kChanging)) == now ? uint32_t(s) + 1 : 1),
                                               std::memory_order_acquire, std::memory_order_relaxed));
         return true;
     }
@@ -55,22 +57,25 @@ class InUse {
         uint64_t s = state.load(std::memory_order_relaxed);
         do {
             if (uint32_t(s) == kChanging || (uint32_t(s) && (s & ~uint64_t(kChanging)) == now)) return false;
-        } while (!state.compare_exchange_weak(s, now | kChanging, std::memory_order_acquire, std::memory_order_relaxed));
+        } while (!state.compare_exchange_weak(s, now | kChanging, std::memory_order_acquire,
+                                              std::memory_order_relaxed));
         return true;
     }
     void end_read() const { state.fetch_sub(1, std::memory_order_release); }
     void end_change() { state.store(era(), std::memory_order_release); }
 
-    // Whether whoever changes it will never come to an end.
+    // Whether the call that changes it will never finish.
     bool is_broken() const {
         const uint64_t s = state.load(std::memory_order_relaxed);
         return uint32_t(s) == kChanging && (s & ~uint64_t(kChanging)) != era();
     }
     [[noreturn]] void refuse() const {
         if (is_broken())
-            throw std::runtime_error(std::string(what) + " was being changed by another thread when this process was "
-                                     "forked: make or load it anew here");
-        throw std::runtime_error(std::string(what) + " is in use by another call, of another thread or of code that this "
+            throw std::runtime_error(std::string(what) +
+                                     " was being changed by another thread when this process was "
+                                     "forked: make it again, or load it, here");
+        throw std::runtime_error(std::string(what) +
+                                 " is in use by another call, of another thread or of code that this "
                                  "one runs: give each thread its own, or let calls follow one another");
     }
 };
@@ -97,8 +102,8 @@ class Writing {
     ~Writing() { use.end_change(); }
 };
 
-// Try until it succeeds: for changes that are short and run no code of others. `Release` gives up the GIL, where the
-// caller holds it, while it lives.
+// Tries until it succeeds: for changes that are short and run no foreign code. `Release` releases the GIL,
+// where the caller holds it, while it lives.
 template <class Release, class Try>
 void wait_for(const InUse& use, Try&& attempt) {
     if (attempt()) return;

@@ -1,4 +1,4 @@
-// Work over a range, cut into parts that several threads take one after another.
+// Work over a range, divided into parts that several threads take one after another.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace novikoff {
 
-// f(begin, end) for parts of a range, by so many threads, this one among them. What fails first is thrown again here,
-// when all have stopped; parts not begun by then are left out.
+// f(begin, end) for parts of a range, by `jobs` threads including this one. The first exception is thrown
+// again here when all have stopped; parts not begun by then are skipped.
 template <class F>
 void in_parallel(int64_t begin, int64_t end, int64_t part, int64_t jobs, const F& f) {
     std::atomic<int64_t> next{begin};
@@ -30,8 +30,9 @@ void in_parallel(int64_t begin, int64_t end, int64_t part, int64_t jobs, const F
     };
     std::vector<std::thread> others;
     try {
-        for (int64_t k = 1; k < std::min(jobs, (end - begin + part - 1) / part); ++k) others.emplace_back(work);
-    } catch (const std::system_error&) {  // no more threads to be had: those there are do it all
+        for (int64_t k = 1; k < std::min(jobs, (end - begin + part - 1) / part); ++k)
+            others.emplace_back(work);
+    } catch (const std::system_error&) {  // no more threads are available: those there are do all the work
     }
     work();
     for (std::thread& other : others) other.join();

@@ -15,8 +15,8 @@
 
 namespace novikoff {
 
-// Pages come from the system as zeros when they are first written to. In a large table they are asked to be small
-// ones: a number here and there would take 2 MiB otherwise.
+// Pages come from the system as zeros when they are first written to. In a large table they are asked to be
+// small ones: a number here and there would take 2 MiB otherwise.
 template <class T>
 struct Zeroed {
     using value_type = T;
@@ -31,7 +31,8 @@ struct Zeroed {
         if (!p) throw std::bad_alloc();
 #if defined(__linux__)
         if (n * sizeof(T) >= large) {
-            const uintptr_t from = (uintptr_t(p) + page - 1) / page * page, to = (uintptr_t(p) + n * sizeof(T)) / page * page;
+            const uintptr_t from = (uintptr_t(p) + page - 1) / page * page,
+                            to = (uintptr_t(p) + n * sizeof(T)) / page * page;
             madvise(reinterpret_cast<void*>(from), to - from, MADV_NOHUGEPAGE);
         }
 #endif
@@ -41,12 +42,15 @@ struct Zeroed {
     template <class U>
     void construct(U*) noexcept {}  // it is zero already
     template <class U, class... A>
-    void construct(U* p, A&&... a) { ::new (static_cast<void*>(p)) U(std::forward<A>(a)...); }
+    void construct(U* p, A&&... a) {
+        ::new (static_cast<void*>(p)) U(std::forward<A>(a)...);
+    }
     friend bool operator==(const Zeroed&, const Zeroed&) { return true; }
     friend bool operator!=(const Zeroed&, const Zeroed&) { return false; }
 };
 
-// f(j, row) for the rows of a table that are not zero; a negative zero is none. Zeros are passed by a page at a time.
+// f(j, row) for the rows of a table that are not zero; a negative zero is not zero. Zeros are skipped a page
+// at a time.
 template <class F>
 void for_each_used(const double* table, size_t rows, size_t stride, F&& f) {
     auto zero = [](const double* v, size_t n) {
@@ -67,7 +71,7 @@ void for_each_used(const double* table, size_t rows, size_t stride, F&& f) {
     }
 }
 
-// It must only grow: what was cut off would not be zero when it came back.
+// It must only grow: what was cut off would not be zero when it is used again.
 template <class T>
 using ZeroTable = std::vector<T, Zeroed<T>>;
 

@@ -33,7 +33,9 @@ class Cancelling {
     Values mine, theirs;
 
     // Whether a tie is a mistake at one of the z of these rows that cancel out; i = j for a row of zeros.
-    bool is_strict(int32_t a, int32_t b) const { return tie_is_mistake || a != b || (classes == 2 ? a == 0 : a != 0); }
+    bool is_strict(int32_t a, int32_t b) const {
+        return tie_is_mistake || a != b || (classes == 2 ? a == 0 : a != 0);
+    }
 
     template <class Row>
     static void list(const Row& row, int sign, Values& out) {
@@ -104,7 +106,8 @@ class Cancelling {
                 if (e.label == label && e.sign == sign) return known = true, false;
                 if ((e.sign == sign) == (e.label == label)) return false;  // -x under another label
                 const bool strictly = is_strict(e.label, label);
-                if (best >= 0 && (best_strict > strictly || (best_strict == strictly && best < e.row))) return false;
+                if (best >= 0 && (best_strict > strictly || (best_strict == strictly && best < e.row)))
+                    return false;
                 list(row, sign, mine);
                 list(rows[e.row], e.sign, theirs);
                 if (mine == theirs) best = e.row, best_strict = strictly;

@@ -23,7 +23,8 @@ NOVIKOFF_INLINE void in_order(const DenseRow<T>& row, std::vector<std::pair<int6
         if (row.x[j] != 0) f(j, double(row.x[j]));
 }
 template <class T, class I, class F>
-NOVIKOFF_INLINE void in_order(const SparseRow<T, I>& row, std::vector<std::pair<int64_t, double>>& kept, const F& f) {
+NOVIKOFF_INLINE void in_order(const SparseRow<T, I>& row, std::vector<std::pair<int64_t, double>>& kept,
+                              const F& f) {
     if (!row.distinct) {
         for (int64_t k = 0; k < row.n; ++k) f(int64_t(row.index[k]), double(row.x[k]));
         return;
@@ -41,7 +42,8 @@ struct Pass {
     std::vector<double> sums;
     std::vector<std::pair<int64_t, double>> kept;
 
-    Pass(const double* w, const double* b, int64_t k, int64_t s) : weights(w), bias(b), classes(k), stride(s), sums(4 * size_t(s)) {}
+    Pass(const double* w, const double* b, int64_t k, int64_t s)
+        : weights(w), bias(b), classes(k), stride(s), sums(4 * size_t(s)) {}
 
     template <class Rows>
     void run(const Rows& rows, const int32_t* labels, int64_t begin, int64_t end, Lowest& out) {
@@ -93,7 +95,8 @@ struct Pass {
 
 // weights[j, own] += share x[j], weights[j, rival] -= share x[j], row by row; rival < 0: there is none.
 template <class Rows>
-void add_rows(const Rows& rows, const int64_t* own, const int64_t* rival, const double* shares, double* weights, int64_t stride) {
+void add_rows(const Rows& rows, const int64_t* own, const int64_t* rival, const double* shares,
+              double* weights, int64_t stride) {
     for (int64_t i = 0; i < rows.n; ++i)
         still_valid(rows, i).for_each([&](int64_t j, double x) {
             const double step = shares[i] * x;

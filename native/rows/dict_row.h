@@ -1,7 +1,7 @@
 // A row gathered from a dict: feature -> number, or feature -> str for a feature "feature=str".
 //
-// Gathering runs no Python code of others, so nothing can come between a gathered row and its use:
-// dicts with other keys or values than exact str, int and float objects are first made plain.
+// Gathering runs no foreign Python code, so nothing can come between a gathered row and its use:
+// dicts with keys or values other than exact str, int and float objects are converted first.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "rows/feature_table.h"
-#include "linear/loops.h"
 #include "exact/python_number.h"
+#include "linear/loops.h"
+#include "rows/feature_table.h"
 
 namespace novikoff {
 
@@ -23,8 +23,8 @@ template <class... A>
     throw nb::python_error();
 }
 
-// Why an example is refused. It is thrown where no code of others may run, and becomes an error when whatever the
-// example has brought is taken back: the message asks its objects for their repr.
+// Why an example is refused. It is thrown where no foreign code may run, and becomes an error when whatever
+// the example added has been undone: the message asks its objects for their repr.
 struct Refusal {
     PyObject* type;
     const char* format;  // of key and value, or of the number
@@ -75,7 +75,7 @@ class DictRow {
 #if PY_VERSION_HEX < 0x030C0000
         return reinterpret_cast<PyDictObject*>(x)->ma_version_tag;
 #else
-        return 0;  // not told: read every time
+        return 0;  // not available: read every time
 #endif
     }
 
@@ -143,13 +143,17 @@ class DictRow {
         int64_t n = 0;
         for (int64_t k = 0; k < stored; ++k) {
             size_t at = size_t(table_key.word(uint64_t(indices[k])));
-            while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k]) ++at;
+            while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k])
+                ++at;
             if (marks[at].row == rows_merged) {
                 double& v = values[size_t(marks[at].place)];
                 v += values[k];
                 if (!std::isfinite(v))
-                    throw Refusal{PyExc_ValueError, "features that share index %lld add up to more than a float can hold",
-                                  {}, {}, (long long)indices[k]};
+                    throw Refusal{PyExc_ValueError,
+                                  "features that share index %lld add up to more than a float can hold",
+                                  {},
+                                  {},
+                                  (long long)indices[k]};
                 largest = std::max(largest, std::fabs(v));
                 continue;
             }
@@ -160,7 +164,7 @@ class DictRow {
         stored = n;
     }
 
-    // Fills the row at hand; false when a key or value must first be made plain. `next` gives one
+    // Fills the current row; false when a key or value must be converted first. `next` gives one
     // key and value after the other; keys are str or int, values float, int or str.
     template <class Next>
     bool gather_from(Next&& next, size_t size, bool add, bool repeats) {
@@ -178,7 +182,8 @@ class DictRow {
             PyObject* word = nullptr;
             if (PyFloat_Check(value)) v = PyFloat_AS_DOUBLE(value);
             else if (PyLong_Check(value)) {
-                if (!int_as_double(value, v)) refuse(std::isinf(v) ? "feature %R is an integer too large for a float" : no_double);
+                if (!int_as_double(value, v))
+                    refuse(std::isinf(v) ? "feature %R is an integer too large for a float" : no_double);
             } else if (PyUnicode_CheckExact(value)) {
                 word = value;
                 v = 1;
@@ -204,8 +209,10 @@ class DictRow {
     static nb::object plain_key(PyObject* key) {
         if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) return nb::borrow(key);
         if (PyUnicode_Check(key)) return nb::steal(PyUnicode_FromObject(key));
-        if (Py_TYPE(key)->tp_str == PyBaseObject_Type.tp_str && Py_TYPE(key)->tp_repr == PyBaseObject_Type.tp_repr)
-            fail(PyExc_TypeError, "a feature's name is a str, or something that str() names; got an object of %s",
+        if (Py_TYPE(key)->tp_str == PyBaseObject_Type.tp_str &&
+            Py_TYPE(key)->tp_repr == PyBaseObject_Type.tp_repr)
+            fail(PyExc_TypeError,
+                 "a feature's name is a str, or something that str() names; got an object of %s",
                  Py_TYPE(key)->tp_name);
         nb::object name = nb::steal(PyObject_Str(key));
         return name.is_valid() ? nb::steal(PyUnicode_FromObject(name.ptr())) : name;
@@ -216,10 +223,11 @@ class DictRow {
         "which is the nearest";
 
     static nb::object plain_value(PyObject* key, PyObject* value) {
-        if (PyFloat_Check(value) || PyLong_Check(value) || PyUnicode_CheckExact(value)) return nb::borrow(value);
+        if (PyFloat_Check(value) || PyLong_Check(value) || PyUnicode_CheckExact(value))
+            return nb::borrow(value);
         if (PyUnicode_Check(value)) return nb::steal(PyUnicode_FromObject(value));
         const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
-        if (number && number->nb_index && !is_time(value)) {  // an integer, of numpy for instance
+        if (number && number->nb_index && !is_time(value)) {  // an integer, for instance of NumPy
             nb::object whole = nb::steal(PyNumber_Index(value));
             if (whole.is_valid()) return whole;
             if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
@@ -234,7 +242,8 @@ class DictRow {
             if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
             PyErr_Clear();
         }
-        fail(PyExc_TypeError, "feature %R: a value is a number or a str, got %s", key, Py_TYPE(value)->tp_name);
+        fail(PyExc_TypeError, "feature %R: a value is a number or a str, got %s", key,
+             Py_TYPE(value)->tp_name);
     }
 
   public:
@@ -257,7 +266,7 @@ class DictRow {
             fail(PyExc_TypeError, "x is a dict from feature to number or str, got %s", Py_TYPE(x)->tp_name);
     }
 
-    // Keys and values in turn, as exact str, int and float objects. Runs the code of others.
+    // Keys and values in turn, as exact str, int and float objects. Runs foreign code.
     static std::vector<nb::object> plain(PyObject* x) {
         nb::object items = nb::steal(PyDict_Items(x));
         if (!items.is_valid()) throw nb::python_error();
@@ -272,7 +281,7 @@ class DictRow {
         return out;
     }
 
-    // The row of a dict; false, and nothing, when it must first be made plain. Runs no code of others.
+    // The row of a dict; false, and no row, when the dict must be converted first. Runs no foreign code.
     bool gather(PyObject* x, const std::vector<nb::object>& plain, bool add) {
         if (plain.empty()) {
             const uint64_t version = version_of(x);
@@ -298,9 +307,8 @@ class DictRow {
             plain.size() / 2, add, true);
     }
 
-    // To be called when features have been taken out of the table.
+    // Must be called when features have been removed from the table.
     void forget() { last = nullptr; }
-
 };
 
 }  // namespace novikoff

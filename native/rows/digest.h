@@ -1,13 +1,14 @@
-// A digest of examples, defined on their values: the same for dense and sparse rows of any type, for any order
-// of visits and for any cutting into blocks. src/novikoff/reference/digest.py is the readable twin.
+// A digest of examples, defined on their values: the same for dense and sparse rows of any type, for any
+// order of visits and for any division into blocks. src/novikoff/reference/digest.py is the readable twin.
 //
 // With b the 64 bits of x[j] as a double (-0 counts as 0) and k = key(j),
 //
 //   f(j, x) = (lo(b) + lo(k)) (hi(b) + hi(k)) - lo(k) hi(k),   sums mod 2^32, products and differences mod 2^64,
 //
-// so that a zero adds nothing. A row is h = sum of f (NH of Black et al. 1999, one pair of pieces a value), an
-// example e = mix(mix(h + label) + weight), and a set of examples the sum of their e, all mod 2^64. Two sets that
-// differ by accident have the same digest with a probability of about 2^-32; nothing here resists an adversary.
+// so that a zero adds nothing. A row is h = sum of f (NH of Black et al. 1999, one pair of pieces per value),
+// an example e = mix(mix(h + label) + weight), and a set of examples the sum of their e, all mod 2^64. Two
+// sets that differ by accident have the same digest with a probability of about 2^-32; nothing here resists
+// an adversary.
 #pragma once
 
 #include <memory>
@@ -67,8 +68,8 @@ NOVIKOFF_INLINE Words4 bits_of(Vec v) {
 }
 NOVIKOFF_INLINE uint64_t total(Words4 v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 
-// The keys of columns, made once for all dense rows of the process: a call that learns from one row should not
-// have to make as many keys as it has columns.
+// The keys of columns, made once for all dense rows of the process: a call that learns from one row should
+// not have to make as many keys as it has columns.
 struct ColumnKeys {
     std::vector<uint64_t> key, blank;  // blank[d]: what the keys add up to on a row of d zeros
 
@@ -95,7 +96,7 @@ struct Digest {
     int64_t count = 0;
     std::shared_ptr<const ColumnKeys> columns;
     const uint64_t* key = nullptr;  // of the columns that dense rows have
-    uint64_t blank = 0;             // what these add up to on a row of zeros
+    uint64_t blank = 0;  // what these add up to on a row of zeros
 
     void prepare(int64_t d) {
         columns = ColumnKeys::of(d);
@@ -132,7 +133,8 @@ struct Digest {
             }
         }
         h = ending(row, j, total(sum));
-        DotNorm r{novikoff::total((a[0] + a[1]) + (a[2] + a[3])), novikoff::total((b[0] + b[1]) + (b[2] + b[3]))};
+        DotNorm r{novikoff::total((a[0] + a[1]) + (a[2] + a[3])),
+                  novikoff::total((b[0] + b[1]) + (b[2] + b[3]))};
         for (; j < row.d; ++j) {
             double v = double(row.x[j]);
             r.dot += v * w[j];
@@ -157,7 +159,8 @@ struct Digest {
             std::memcpy(&index, row.index + row.n - 4, sizeof index);
             const Words4 key = column_key(__builtin_convertvector(index, Words4));
             const Words4 fresh = (Words4)(Words4{0, 1, 2, 3} >= Words4{} + uint64_t(4 - (row.n - k)));
-            sum += keyed(bits_of<T>(load4(row.x + row.n - 4)) & fresh, key) - product_of_low_halves(key, key >> 32);
+            sum += keyed(bits_of<T>(load4(row.x + row.n - 4)) & fresh, key) -
+                   product_of_low_halves(key, key >> 32);
             k = row.n;
         }
         uint64_t h = total(sum);

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <vector>
 
-#include "text/keyed.h"
 #include "rows/rows.h"
+#include "text/keyed.h"
 
 namespace novikoff {
 
@@ -32,15 +32,17 @@ class FeatureTable {
     std::vector<Slot> slots;
     uint64_t mask = 0;
     size_t used = 0;
-    std::vector<Slot> added;          // since begin(), to be taken back by undo()
+    std::vector<Slot> added;          // since begin(), for undo() to remove
     size_t names_before = 0;
 
     static NOVIKOFF_INLINE bool same(PyObject* a, PyObject* b) {
         if (a == b) return true;
         if (!a || !b || Py_TYPE(a) != Py_TYPE(b)) return false;
         if (!PyUnicode_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
-        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
-        return same_bytes(static_cast<const char*>(PyUnicode_DATA(a)), static_cast<const char*>(PyUnicode_DATA(b)),
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b))
+            return false;
+        return same_bytes(static_cast<const char*>(PyUnicode_DATA(a)),
+                          static_cast<const char*>(PyUnicode_DATA(b)),
                           size_t(PyUnicode_GET_LENGTH(a)) * size_t(PyUnicode_KIND(a)));
     }
     void place(const Slot& entry) {
@@ -86,10 +88,12 @@ class FeatureTable {
     static NOVIKOFF_INLINE uint64_t hash(PyObject* key, PyObject* value) {
         // A str that came out of a dict has its hash with it.
         Py_hash_t kept = PyUnicode_CheckExact(key) ? reinterpret_cast<PyASCIIObject*>(key)->hash : -1;
-        uint64_t h = kept != -1 ? uint64_t(kept) : PyLong_CheckExact(key) ? hash_of_int(key) : uint64_t(PyObject_Hash(key));
+        uint64_t h = kept != -1               ? uint64_t(kept)
+                     : PyLong_CheckExact(key) ? hash_of_int(key)
+                                              : uint64_t(PyObject_Hash(key));
         return value ? table_key.words(h, uint64_t(PyObject_Hash(value))) : h;
     }
-    // Python's own hash of an int is no secret, and the same for those that differ by 2^61 - 1.
+    // Python's own hash of an int is not secret, and is equal for ints that differ by 2^61 - 1.
     static __attribute__((noinline)) uint64_t hash_of_int(PyObject* key) {
         int overflow = 0;
         const long long x = PyLong_AsLongLongAndOverflow(key, &overflow);
@@ -142,7 +146,8 @@ class FeatureTable {
         return most;
     }
     size_t bytes() const {
-        return slots.capacity() * sizeof(Slot) + names.capacity() * sizeof(PyObject*) + added.capacity() * sizeof(Slot);
+        return slots.capacity() * sizeof(Slot) + names.capacity() * sizeof(PyObject*) +
+               added.capacity() * sizeof(Slot);
     }
     // In an order that does not depend on where the entries happen to lie.
     template <class F>
@@ -153,7 +158,7 @@ class FeatureTable {
         std::sort(aliases.begin(), aliases.end(), [](const Slot& a, const Slot& b) {
             if (a.index != b.index) return a.index < b.index;
             const bool digits = PyLong_CheckExact(a.key), other = PyLong_CheckExact(b.key);
-            if (digits || other) return digits && !other;  // a name has one way to be an int's
+            if (digits || other) return digits && !other;  // an int has only one such name
             return PyUnicode_Compare(a.key, b.key) < 0;
         });
         for (const Slot& s : aliases) f(s.key, s.value, s.index);

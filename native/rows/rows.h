@@ -7,7 +7,7 @@
 //   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
 //                     thread or storage order can change a bit of the weights
 //   for_each(f)       f(j, x[j]) for every stored value
-//   on_grid()         whether every value is a multiple of 2^-10 (of a size to speak of)
+//   on_grid()         whether every value is a multiple of 2^-10 (of a limited size)
 //   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
 
@@ -40,7 +40,7 @@ NOVIKOFF_INLINE Vec load4(const T* p) {
     return __builtin_convertvector(v, Vec);
 }
 template <>
-NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // by way of int32, for which there are instructions
+NOVIKOFF_INLINE Vec load4<uint8_t>(const uint8_t* p) {  // through int32, for which there are instructions
     typedef int32_t Int4 __attribute__((vector_size(16)));
 #if defined(__AVX2__)
     int32_t four;
@@ -150,7 +150,7 @@ struct DenseRow {
         return on;
     }
 
-    // Two features a turn: twice the independent sums, so that the adder's latency is hidden.
+    // Two features per step: twice as many independent sums, which hides the latency of additions.
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
         Vec a[V] = {}, b[V] = {};
@@ -198,7 +198,8 @@ struct SparseRow {
         if (n == 0) return true;
         if (distinct) {
             I lowest = index[0], highest = index[0];
-            for (int64_t k = 1; k < n; ++k) lowest = std::min(lowest, index[k]), highest = std::max(highest, index[k]);
+            for (int64_t k = 1; k < n; ++k)
+                lowest = std::min(lowest, index[k]), highest = std::max(highest, index[k]);
             return lowest >= 0 && highest < d;
         }
         I falls = 0;  // of the indices' own width, so that the comparisons fill whole vectors
@@ -216,7 +217,8 @@ struct SparseRow {
             e += double(x[k + 3]) * w[index[k + 3]];
             k += 4;
         };
-        for (const int64_t both = std::min(n, n_ahead); k + 4 <= both;) {  // spread out, so that none has to wait
+        const int64_t both = std::min(n, n_ahead);
+        while (k + 4 <= both) {  // spread out, so that none has to wait
             for (int64_t l = k; l < k + 4; ++l) __builtin_prefetch(w + uint64_t(ahead[l]));
             four();
         }
@@ -268,10 +270,11 @@ struct Ahead {
     int64_t next, far;
     const double* weights;
     int64_t stride;
-    bool hops;   // rows come in no order that the hardware could foresee
+    bool hops;  // the hardware cannot predict the order of the rows
     bool large;  // the weights do not fit into the cache
 };
-constexpr int64_t kReadAhead = 2048;  // bytes: in a dense matrix read through, a little beats the hardware alone
+// bytes: for a dense matrix read in order, this is a little faster than the hardware alone
+constexpr int64_t kReadAhead = 2048;
 
 template <class T>
 struct DenseRows {
@@ -305,7 +308,9 @@ struct SparseRows {
     bool distinct = false;  // the indices of a row are, though they may be in no order
 
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
-        return {data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0, distinct};
+        return {
+            data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0,
+            distinct};
     }
     // Some 150 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
     static constexpr int64_t kStoredAhead = 150;
@@ -318,15 +323,18 @@ struct SparseRows {
         Row row = (*this)[i];
         if (to.hops) {  // the indices and values of the far row
             const int64_t begin = indptr[to.far], stored = std::min<int64_t>(indptr[to.far + 1] - begin, 512);
-            const char *p = reinterpret_cast<const char*>(indices + begin), *q = reinterpret_cast<const char*>(data + begin);
+            const char *p = reinterpret_cast<const char*>(indices + begin),
+                       *q = reinterpret_cast<const char*>(data + begin);
             for (int64_t k = 0; k < stored * int64_t(sizeof(I)); k += 64) __builtin_prefetch(p + k);
             for (int64_t k = 0; k < stored * int64_t(sizeof(T)); k += 64) __builtin_prefetch(q + k);
         }
-        if (to.large) {  // the weights of the next row, or, read through, of what comes next in memory
+        // the weights of the next row, or, when rows are read in order, of what comes next in memory
+        if (to.large) {
             const Row next = (*this)[to.next];
             row.ahead = next.index;
             row.n_ahead = std::min<int64_t>(next.n, 512);
-            if (!to.hops && indptr[i + 1] + kStoredAhead <= indptr[n]) row.ahead = row.index + kStoredAhead, row.n_ahead = row.n;
+            if (!to.hops && indptr[i + 1] + kStoredAhead <= indptr[n])
+                row.ahead = row.index + kStoredAhead, row.n_ahead = row.n;
             if (!Binary) {
                 for (int64_t k = 0; k < row.n_ahead; ++k)
                     __builtin_prefetch(to.weights + uint64_t(row.ahead[k]) * uint64_t(to.stride));

@@ -1,8 +1,8 @@
 // Projective dependency trees: the features of arcs, their scores, and Eisner's algorithm.
 //
-// Words are numbered from 1; 0 stands above the root. A feature's code is a sum of its parts' hashes times odd
-// factors, one for each place in each template, and a constant; its weight is at the top bits of the mixed code.
-// The twin is src/novikoff/reference/trees.py.
+// Words are numbered from 1; 0 stands above the root. A feature's code is a sum of its parts' hashes times
+// odd factors, one for each place in each template, and a constant; its weight is at the top bits of the
+// mixed code. The twin is src/novikoff/reference/trees.py.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ class Arcs {
     const uint64_t *const tags, *const extra;  // tags has two more entries than words: those beyond the ends
     const int bits;
     std::vector<uint64_t> heads, dependents;  // by template and word: a code is a sum of one of each
-    std::vector<uint64_t> kinds;              // the different tags, in order
-    std::vector<int32_t> kind_of;             // by word
+    std::vector<uint64_t> kinds;  // the different tags, in order
+    std::vector<int32_t> kind_of;  // by word
 
     uint64_t tag(int64_t i) const { return tags[i + 1]; }
     uint64_t place(uint64_t code) const {
@@ -55,7 +55,7 @@ class Arcs {
             kind_of.push_back(int32_t(std::lower_bound(kinds.begin(), kinds.end(), tag(i)) - kinds.begin()));
     }
 
-    // The places of an arc's features but for the tags between, alone and with direction and distance.
+    // The places of an arc's features except those of tags between, alone and with direction and distance.
     template <class F>
     void each(int64_t h, int64_t m, F&& use) const {
         const uint64_t away = way(h, m) * extra[0];
@@ -95,21 +95,24 @@ class Arcs {
         for (int64_t m = 1; m <= n; ++m) {
             const int64_t h = head[m - 1];
             std::fill(inside.begin(), inside.end(), 0);
-            for (int64_t i = std::min(h, m) + 1; i < std::max(h, m); ++i) ++inside[size_t(kind_of[size_t(i)])];
+            for (int64_t i = std::min(h, m) + 1; i < std::max(h, m); ++i)
+                ++inside[size_t(kind_of[size_t(i)])];
             each(h, m, use);
             each_between(h, m, inside, use);
         }
     }
 };
 
-// Eisner's algorithm (1996) for one root, in O(n³). A span from i to j has its head at one end; an open one has an
-// arc between its ends, a closed one is complete but for its head's own head. S[h][m] scores the arc from h to m.
+// Eisner's algorithm (1996) for one root, in O(n³). A span from i to j has its head at one end; an open one
+// has an arc between its ends, a closed one is complete but for its head's own head. S[h][m] scores the arc
+// from h to m.
 //
 //     open(i → j)   = max_r closed(i → r) + closed(r + 1 ← j) + S[i][j]     (and with S[j][i] for i ← j)
 //     closed(i → j) = max_r open(i → r) + closed(r → j)
 //     closed(i ← j) = max_r closed(i ← r) + open(r ← j)
 //
-// The root is the r with the highest closed(1 ← r) + closed(r → n) + S[0][r]. The lowest r wins a tie, everywhere.
+// The root is the r with the highest closed(1 ← r) + closed(r → n) + S[0][r]. The lowest r wins a tie,
+// everywhere.
 class Eisner {
     const int64_t n;
     // Spans whose right part varies are kept by their last word too, so that both parts are read in a row.
@@ -132,8 +135,9 @@ class Eisner {
 
   public:
     explicit Eisner(int64_t n)
-        : n(n), right(size_t(n * n)), left(right), left_by_last(right), open_right(right), open_left_by_last(right),
-          right_by_last(right), joint(size_t(n * n)), split_right(joint), split_left(joint) {}
+        : n(n), right(size_t(n * n)), left(right), left_by_last(right), open_right(right),
+          open_left_by_last(right), right_by_last(right), joint(size_t(n * n)), split_right(joint),
+          split_left(joint) {}
 
     void operator()(const double* S, int64_t* out) {
         const int64_t width = n + 1;
@@ -153,7 +157,8 @@ class Eisner {
                 joint[at(i, j)] = int32_t(i + q);
                 open_right[at(i, j)] = both + arc(i, j);
                 open_left_by_last[at(j, i)] = both + arc(j, i);
-                left[at(i, j)] = left_by_last[at(j, i)] = best(&left[at(i, i)], &open_left_by_last[at(j, i)], k, q);
+                left[at(i, j)] = left_by_last[at(j, i)] =
+                    best(&left[at(i, i)], &open_left_by_last[at(j, i)], k, q);
                 split_left[at(i, j)] = int32_t(i + q);
                 right[at(i, j)] = right_by_last[at(j, i)] =
                     best(&open_right[at(i, i + 1)], &right_by_last[at(j, i + 1)], k, q);

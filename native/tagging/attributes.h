@@ -1,8 +1,9 @@
 // Sentences given as Python lists: tokens are lists of feature names, or dicts.
 //
-// A dict's entry becomes a feature as python-crfsuite reads it: {"w": "the"} is "w:the" with value 1, {"len": 3} is
-// "len" with value 3, {"upper": True} is "upper" with value 1, and what is in a list, set or dict comes under its key:
-// {"next": {"w": "the"}} is "next:w:the". A feature of value 0 is as good as absent, and left out.
+// A dict's entry becomes a feature as python-crfsuite reads it: {"w": "the"} is "w:the" with value 1, {"len":
+// 3} is "len" with value 3, {"upper": True} is "upper" with value 1, and what is in a list, set or dict comes
+// under its key: {"next": {"w": "the"}} is "next:w:the". A feature of value 0 counts as absent and is left
+// out.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -46,13 +47,14 @@ class Attributes {
     std::string_view text(PyObject* string) const {
         Py_ssize_t n;
         const char* const p = PyUnicode_AsUTF8AndSize(string, &n);
-        if (!p) refuse(PyExc_ValueError, "the feature " + shown(string) + " is no valid text");
+        if (!p) refuse(PyExc_ValueError, "the feature " + shown(string) + " is not valid text");
         return {p, size_t(n)};
     }
 
     void name(PyObject* string, double value) {
         if (!PyUnicode_Check(string))
-            refuse(PyExc_TypeError, std::string("a feature's name is a str, got ") + Py_TYPE(string)->tp_name);
+            refuse(PyExc_TypeError,
+                   std::string("a feature's name is a str, got ") + Py_TYPE(string)->tp_name);
         const std::string_view s = text(string);
         if (prefix.empty()) pending.push_back({s.data(), 0, s.size(), value, 0});
         else {
@@ -63,11 +65,11 @@ class Attributes {
     static bool is_collection(PyObject* x) {
         return PyDict_Check(x) || PyList_Check(x) || PyTuple_Check(x) || PyAnySet_Check(x);
     }
-    // A number, without running code of others; false when that is not possible.
+    // A number, without running foreign code; false when that is not possible.
     static bool plain_number(PyObject* x, double& value) {
         if (PyFloat_Check(x)) value = PyFloat_AS_DOUBLE(x);
         else if (!PyLong_Check(x)) return false;
-        else if (!int_as_double(x, value) && std::isfinite(value)) return false;  // it is refused as it is read
+        else if (!int_as_double(x, value) && std::isfinite(value)) return false;  // refused when it is read
         return true;
     }
     void entry(PyObject* key, PyObject* value) {
@@ -80,18 +82,21 @@ class Attributes {
                 v = is_time(value) ? PyErr_SetNone(PyExc_TypeError), -1.0 : PyFloat_AsDouble(value);
                 if (v == -1 && PyErr_Occurred())
                     refuse(PyExc_TypeError, "the feature " + shown(key) +
-                                                " has a value that is no number, str or collection: " +
+                                                " has a value that is not a number, str or collection: " +
                                                 Py_TYPE(value)->tp_name);
                 const nb::object whole = nb::steal(PyIndex_Check(value) ? PyNumber_Index(value) : nullptr);
                 if (!whole.is_valid()) PyErr_Clear();
                 if (whole.is_valid() ? !int_as_double(whole.ptr(), v) : !means(value, v))
-                    refuse(PyExc_ValueError, "the feature " + shown(key) + " is " + shown(value) +
-                                                 ", which no double holds: subtract an offset or scale it first, or "
-                                                 "give float(...) of it, which is the nearest");
+                    refuse(PyExc_ValueError,
+                           "the feature " + shown(key) + " is " + shown(value) +
+                               ", which no double holds: subtract an offset or scale it first, or "
+                               "give float(...) of it, which is the nearest");
             }
             if (!std::isfinite(v))
                 refuse(PyExc_ValueError, "the feature " + shown(key) + " is " +
-                                             (std::isnan(v) ? "NaN" : v > 0 ? "infinity" : "-infinity") +
+                                             (std::isnan(v) ? "NaN"
+                                              : v > 0       ? "infinity"
+                                                            : "-infinity") +
                                              ": values must be finite");
             if (v != 0) name(key, v);
             return;
@@ -113,8 +118,9 @@ class Attributes {
         prefix.resize(before);
     }
     void collect(PyObject* x) {
-        if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {  // by index: nothing here runs code of others
-            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(x); ++i) name(PySequence_Fast_GET_ITEM(x, i), 1);
+        if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {  // by index: nothing here runs foreign code
+            for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(x); ++i)
+                name(PySequence_Fast_GET_ITEM(x, i), 1);
             return;
         }
         if (PyDict_CheckExact(x)) {
@@ -122,7 +128,8 @@ class Attributes {
             PyObject *key, *value;
             bool plain = true;
             double v;
-            while (plain && PyDict_Next(x, &at, &key, &value)) plain = PyUnicode_Check(value) || plain_number(value, v);
+            while (plain && PyDict_Next(x, &at, &key, &value))
+                plain = PyUnicode_Check(value) || plain_number(value, v);
             at = 0;
             if (plain) {
                 while (PyDict_Next(x, &at, &key, &value)) entry(key, value);
@@ -143,12 +150,13 @@ class Attributes {
                                         Py_TYPE(x)->tp_name + " " + shown(x));
         nb::object items = nb::steal(PySequence_List(x));
         if (!items.is_valid())
-            refuse(PyExc_TypeError, std::string("a token is a list of feature names or a dict, got ") +
-                                        Py_TYPE(x)->tp_name);
+            refuse(PyExc_TypeError,
+                   std::string("a token is a list of feature names or a dict, got ") + Py_TYPE(x)->tp_name);
         // a set has an order of its own in every process
         if (PyAnySet_Check(x) && PyList_Sort(items.ptr()) < 0)
             refuse(PyExc_TypeError, "the features in a set are all str");
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) name(PyList_GET_ITEM(items.ptr(), i), 1);
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i)
+            name(PyList_GET_ITEM(items.ptr(), i), 1);
     }
 
     void add_token(PyObject* x) {
@@ -156,7 +164,8 @@ class Attributes {
         joined.clear();
         prefix.clear();
         collect(x);
-        for (Pending& f : pending) {  // all of them first, so that their places in the table are on their way
+        // all of them first, so that their places in the table are being fetched
+        for (Pending& f : pending) {
             if (!f.p) f.p = joined.data() + f.from;
             f.key = Vocabulary::key({f.p, f.n});
             names.prefetch(f.key);
@@ -172,7 +181,7 @@ class Attributes {
         indptr.push(int64_t(ids.size()));
     }
 
-    // The strings of a token to come, on their way from memory: most lie somewhere else.
+    // Prefetches the strings of a later token: most lie scattered in memory.
     static void approach(PyObject* x) {
         if (!PyList_CheckExact(x)) return;
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(x); ++i) {
@@ -205,8 +214,10 @@ class Attributes {
             PyObject* const given = PySequence_Fast_GET_ITEM(sentences.ptr(), sentence);
             nb::object tokens = sequence(given);
             if (!tokens.is_valid()) {
-                PyErr_SetString(PyExc_TypeError, ("sentence " + std::to_string(sentence) + ": expected a list of tokens, got " +
-                                                  Py_TYPE(given)->tp_name).c_str());
+                PyErr_SetString(PyExc_TypeError,
+                                ("sentence " + std::to_string(sentence) +
+                                 ": expected a list of tokens, got " + Py_TYPE(given)->tp_name)
+                                    .c_str());
                 throw nb::python_error();
             }
             for (token = 0; token < PySequence_Fast_GET_SIZE(tokens.ptr()); ++token) {

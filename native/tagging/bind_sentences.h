@@ -3,6 +3,7 @@
 
 #include "hand_over.h"
 #include "tagging/sentences.h"
+#include "text/python_text.h"
 
 template <class Parser>
 void bind_sentence_lines(nb::class_<Parser>& c) {
@@ -11,18 +12,17 @@ void bind_sentence_lines(nb::class_<Parser>& c) {
         copy.append(g);
         return hand_over(copy);
     };
-    c.def_prop_ro("problem", reads<Parser>([](const Parser& p) { return p.problem; }), "What is wrong with the line after those read.")
-        .def_prop_ro("lines", reads<Parser>([](const Parser& p) { return p.lines; }), "Lines read of the text.")
-        .def_prop_ro("label_values", reads<Parser>([](const Parser& p) {
-            nb::list out;
-            for (int64_t i = 0; i < p.label_values.size(); ++i) {
-                const std::string_view s = p.label_values.list[i];
-                out.append(nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), nullptr)));
-            }
-            return out;
-        }), "The labels met so far, in all texts.")
-        .def("labels", reads<Parser>([copied](const Parser& p) { return copied(p.labels); }), "The label of each token.")
-        .def("lines_of", reads<Parser>([copied](const Parser& p) { return copied(p.lines_of); }), "The line of each token, from 0.")
+    c.def_prop_ro("problem", reads<Parser>([](const Parser& p) { return p.problem; }),
+                  "What is wrong with the line after those read.")
+        .def_prop_ro("lines", reads<Parser>([](const Parser& p) { return p.lines; }),
+                     "Lines read of the text.")
+        .def_prop_ro("label_values",
+                     reads<Parser>([](const Parser& p) { return texts_of(p.label_values.list); }),
+                     "The labels met so far, in all texts.")
+        .def("labels", reads<Parser>([copied](const Parser& p) { return copied(p.labels); }),
+             "The label of each token.")
+        .def("lines_of", reads<Parser>([copied](const Parser& p) { return copied(p.lines_of); }),
+             "The line of each token, from 0.")
         .def("spots", reads<Parser>([copied](const Parser& p) { return copied(p.spots); }),
-             "Where in the text each token's label begins and ends, and its line: three numbers a token.");
+             "Where in the text each token's label begins and ends, and its line: three numbers per token.");
 }

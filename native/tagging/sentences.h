@@ -1,8 +1,9 @@
-// Sentences from text: a token a line, an empty line behind each sentence.
+// Sentences from text: one token per line, an empty line after each sentence.
 //
-// Three kinds of lines: cells between blanks or tabs (as in the CoNLL tasks), CoNLL-U (ten cells between tabs, with
-// comments, ranges of words and empty nodes, which are no tokens), and CRFsuite's (a label, then attributes, between
-// tabs; an attribute is name or name:value, where \: and \\ stand for a colon and a backslash in the name).
+// Three kinds of lines: cells between blanks or tabs (as in the CoNLL tasks), CoNLL-U (ten cells between
+// tabs, with comments, ranges of words and empty nodes, which are no tokens), and CRFsuite's (a label, then
+// attributes, between tabs; an attribute is name or name:value, where \: and \\ stand for a colon and a
+// backslash in the name).
 #pragma once
 
 #include <algorithm>
@@ -11,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "text/lines.h"
 #include "tagging/templates.h"
+#include "text/lines.h"
 
 namespace novikoff {
 
-// What a piece of text is cut at: behind its last empty line, so that all sentences before it are whole.
+// Where a piece of text is cut: after its last empty line, so that all sentences before it are complete.
 inline size_t whole_sentences(const char* text, size_t n) {
     // A line is empty when there is nothing but blanks and a carriage return in it.
     for (size_t end = n; end > 0;) {
@@ -35,7 +36,7 @@ inline size_t whole_sentences(const char* text, size_t n) {
 // What the lines of one file have in common.
 struct SentenceFormat {
     enum class Kind : uint8_t { blanks, tabs, conllu } kind = Kind::blanks;
-    int32_t width = 0;             // cells a line
+    int32_t width = 0;             // cells per line
     std::vector<int32_t> columns;  // which cells are wanted, in order of place; one for each column
     int32_t label = -1;            // which cell is the label; -1: there is none
     std::string expected;          // why so many cells, for messages: "as in line 1"
@@ -46,7 +47,8 @@ class SentenceLines {
   public:
     InUse in_use{"the parser"};
     Growing<int32_t> lines_of;  // line of each token, from 0
-    Growing<int64_t> spots;     // three for each token: where in the text its label begins and ends, and its line
+    // three for each token: where in the text its label begins and ends, and its line
+    Growing<int64_t> spots;
     Growing<int32_t> labels;    // numbers of label_values
     Vocabulary label_values;
     int64_t lines = 0;    // read so far
@@ -57,7 +59,7 @@ class SentenceLines {
         problem = std::move(message);
         return false;
     }
-    // The number of a value, or -1 when it is no UTF-8, in which case it is not kept.
+    // The number of a value, or -1 when it is not UTF-8, in which case it is not kept.
     static int64_t number(Vocabulary& values, std::string_view text) {
         const int64_t before = values.size();
         const int64_t v = values.number(text);
@@ -66,9 +68,11 @@ class SentenceLines {
         return -1;
     }
     bool no_utf8(std::string_view text) {
-        return wrong("the text " + quoted(text) + " is not UTF-8; convert the file, as by iconv -f latin1 -t utf-8");
+        return wrong("the text " + quoted(text) +
+                     " is not UTF-8; convert the file, as by iconv -f latin1 -t utf-8");
     }
-    // Calls `token(begin, end)` for every line that is not empty; an empty one ends a sentence that has tokens.
+    // Calls `token(begin, end)` for every line that is not empty; an empty one ends a sentence that has
+    // tokens.
     template <class Token>
     bool each_line(const char* p, const char* end, Growing<int64_t>& starts, Token&& token) {
         lines_of.clear(), spots.clear(), labels.clear();
@@ -95,7 +99,7 @@ class SentenceLines {
 class ColumnLines : public SentenceLines {
     using Kind = SentenceFormat::Kind;
 
-    std::vector<std::string_view> cells;  // of the line at hand
+    std::vector<std::string_view> cells;  // of the current line
 
     void split(const char* p, const char* end) {
         cells.clear();
@@ -134,14 +138,14 @@ class ColumnLines : public SentenceLines {
     bool token(const char* text, Tokens& out, int64_t in_sentence) {
         const int32_t found = int32_t(cells.size());
         if (found != format.width)
-            return wrong("expected " + std::to_string(format.width) + " columns, " + format.expected + ", found " +
-                         std::to_string(found));
+            return wrong("expected " + std::to_string(format.width) + " columns, " + format.expected +
+                         ", found " + std::to_string(found));
         if (format.kind == Kind::conllu) {
             const int kind = kind_of_id(cells[0], in_sentence + 1);
             if (kind == 0) return true;
             if (kind < 0)
-                return wrong("expected the word's number " + std::to_string(in_sentence + 1) + " as id, found " +
-                             quoted(cells[0]));
+                return wrong("expected the word's number " + std::to_string(in_sentence + 1) +
+                             " as id, found " + quoted(cells[0]));
         }
         for (int32_t j = 0; j < found; ++j)
             if (cells[size_t(j)].empty()) return wrong("column " + std::to_string(j + 1) + " is empty");
@@ -189,7 +193,7 @@ class ColumnLines : public SentenceLines {
     }
 };
 
-// A label and attributes a line. The names of a block are numbered in order of appearance.
+// One label with attributes per line. The names of a block are numbered in order of appearance.
 class AttributeLines : public SentenceLines {
     std::string plain;  // a name without its escapes
 
@@ -215,7 +219,8 @@ class AttributeLines : public SentenceLines {
             const std::string_view text(p + 1, size_t(end - p - 1));
             const Decimal d = whole_decimal(text, value);
             if (d == Decimal::inexact)
-                return wrong("the value of " + quoted(whole) + " is an integer that no double holds: scale it first, "
+                return wrong("the value of " + quoted(whole) +
+                             " is an integer that no double holds: scale it first, "
                              "or write it with a point for the nearest");
             if (d != Decimal::good || !std::isfinite(value))
                 return wrong("expected a finite number behind the colon of " + quoted(whole) +
@@ -223,7 +228,7 @@ class AttributeLines : public SentenceLines {
         }
         const int64_t v = number(names, plain);
         if (v < 0) return no_utf8(plain);
-        if (value == 0) return true;  // as good as absent
+        if (value == 0) return true;  // counts as absent
         ids.push(int32_t(v));
         if (value != 1 && !values.size())
             for (size_t i = 0; i + 1 < ids.size(); ++i) values.push(1);
@@ -234,7 +239,8 @@ class AttributeLines : public SentenceLines {
         const char* const label_end = std::find(p, end, '\t');
         const char* q = p;
         if (!unescape(q, label_end, '\t')) return false;
-        if (plain.empty()) return wrong("the label is empty: expected a label, then attributes, with tabs between");
+        if (plain.empty())
+            return wrong("the label is empty: expected a label, then attributes, with tabs between");
         const int64_t label = number(label_values, plain);
         if (label < 0) return no_utf8(plain);
         labels.push(int32_t(label));
@@ -261,19 +267,21 @@ class AttributeLines : public SentenceLines {
         names.truncate(0);
         starts.clear(), indptr.clear(), ids.clear(), values.clear();
         starts.push(0), indptr.push(0);
-        return each_line(text, end, starts, [&](const char* p, const char* stop) { return token(text, p, stop); });
+        return each_line(text, end, starts,
+                         [&](const char* p, const char* stop) { return token(text, p, stop); });
     }
 };
 
-// The text with tags put in place of labels, or where there are none behind a `joint`. With `behind` they are put
-// behind the line instead, and what it has is left.
+// The text with tags put in place of labels, or where there are none behind a `joint`. With `behind` they are
+// put behind the line instead, and what it has is left.
 inline std::string tagged(std::string_view text, const int64_t* spots, const int32_t* tags, size_t n,
                           const std::vector<std::string>& names, const std::string& joint, bool behind) {
     std::string out;
     out.reserve(text.size() + 8 * n);
     size_t at = 0;
     for (size_t i = 0; i < n; ++i) {
-        const size_t begin = size_t(spots[3 * i + (behind ? 2 : 0)]), end = size_t(spots[3 * i + (behind ? 2 : 1)]);
+        const size_t begin = size_t(spots[3 * i + (behind ? 2 : 0)]),
+                     end = size_t(spots[3 * i + (behind ? 2 : 1)]);
         out.append(text.substr(at, begin - at));
         if (begin == end) out += joint;
         out += names[size_t(tags[i])];

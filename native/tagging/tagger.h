@@ -5,17 +5,19 @@
 //
 //     s(x, y) = Σ_t e_t(y_t) + Σ_{t>0} a(y_{t-1}, y_t),      e_t(c) = Σ_f v_f · w(f, c),
 //
-// which is w·Φ(x, y) for the counts Φ of (feature, label) pairs and label bigrams. The decoder finds its maximum
-// over all label sequences that are allowed, and of several the one that is smallest read from the end:
+// which is w·Φ(x, y) for the counts Φ of (feature, label) pairs and label bigrams. The decoder finds its
+// maximum over all label sequences that are allowed, and of several the one that is smallest read from the
+// end:
 //
 //     D_0(c) = e_0(c),   D_t(c) = e_t(c) + max_p (D_{t-1}(p) + a(p, c)),
 //
-// then the lowest c of the largest D_{T-1}(c), and back from there each time the lowest p that attains the maximum.
-// A mistake is a sentence whose decoded labels ŷ differ from y; then w += Φ(x, y) − Φ(x, ŷ) (Collins 2002).
+// then the lowest c of the largest D_{T-1}(c), and back from there each time the lowest p that attains the
+// maximum. A mistake is a sentence whose decoded labels ŷ differ from y; then w += Φ(x, y) − Φ(x, ŷ) (Collins
+// 2002).
 //
-// Sums are taken in the order written above, so that rounding, where there is any, is the same for everybody. While
-// all values are 1 the weights are whole numbers; they are kept as int32, and summed as int32 where no sum of the
-// sentence can leave it, else as float64, which holds them exactly.
+// Sums are taken in the order written above, so that rounding, where there is any, is the same everywhere.
+// While all values are 1 the weights are whole numbers; they are kept as int32, and summed as int32 where no
+// sum of the sentence can leave it, else as float64, which holds them exactly.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +31,8 @@
 
 namespace novikoff {
 
-// Sentences as feature numbers, read in place: token t of sentence s, starts[s] ≤ t < starts[s + 1], has the features
-// ids[indptr[t]] … ids[indptr[t + 1] - 1].
+// Sentences as feature numbers, read in place: token t of sentence s, starts[s] ≤ t < starts[s + 1], has the
+// features ids[indptr[t]] … ids[indptr[t + 1] - 1].
 struct Sentences {
     const int64_t *starts, *indptr;
     const int32_t* ids;
@@ -47,7 +49,7 @@ constexpr int64_t kVectorBytes = 16;
 template <class T>
 constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(T));
 
-// N numbers as one vector. (The processor's own width: wider ones are taken apart, badly, by the compiler.)
+// N numbers as one vector. (The processor's own width: the compiler splits wider ones badly.)
 template <class T, int64_t N = kLanes<T>>
 struct Lanes {
     typedef T Vec __attribute__((vector_size(N * sizeof(T)), aligned(alignof(T)), may_alias));
@@ -67,8 +69,8 @@ inline auto lanes_as(const W* p) {
     return __builtin_convertvector((*reinterpret_cast<const typename Lanes<W, kLanes<A>>::Vec*>(p)), Vec);
 }
 
-// What a forbidden step adds. Whole numbers have no infinity: all sums of a sentence are kept above -2^27 otherwise,
-// so that nothing allowed comes near it, and sums are cut off below it.
+// What a forbidden step adds. Whole numbers have no infinity: all sums of a sentence are kept above -2^27
+// otherwise, so that nothing allowed comes near it, and sums are cut off below it.
 template <class A>
 constexpr A kForbidden = std::is_same_v<A, double> ? -std::numeric_limits<A>::infinity() : A(-(1 << 29));
 template <class A>
@@ -76,13 +78,13 @@ inline bool forbidden(A score) {
     return std::is_same_v<A, double> ? score == kForbidden<A> : score < kForbidden<A> / 2;
 }
 
-// Which labels may follow which, begin and end a sentence: a byte each.
+// Which labels may follow which, begin and end a sentence: one byte each.
 struct Allowed {
     const uint8_t *step, *start, *end;  // step[p * L + c]
 };
 
-// Scores of label bigrams as the decoder reads them: rows by the label before, and by the label after; with what is
-// forbidden, and without, for sentences for which nothing is allowed.
+// Scores of label bigrams as the decoder reads them: rows by the label before, and by the label after; with
+// what is forbidden, and without, for sentences for which nothing is allowed.
 template <class A>
 struct Bigrams {
     int64_t labels, stride;
@@ -93,8 +95,8 @@ struct Bigrams {
     template <class W>
     Bigrams(int64_t labels, int64_t stride, const W* a, Allowed allowed)
         : labels(labels), stride(stride), step(size_t(stride * stride), kForbidden<A>), back(step),
-          start(size_t(stride), kForbidden<A>), end(start), free_step(step), free_back(step), free_ends(start),
-          allowed(allowed) {
+          start(size_t(stride), kForbidden<A>), end(start), free_step(step), free_back(step),
+          free_ends(start), allowed(allowed) {
         for (int64_t p = 0; p < labels; ++p) {
             free_ends[p] = 0;
             start[p] = allowed.start[p] ? A(0) : kForbidden<A>;
@@ -108,15 +110,16 @@ struct Bigrams {
     }
 };
 
-// ---- emissions -------------------------------------------------------------------------------------------------
-// A row of weights a feature, one a label. G is the number of groups of labels in it; 0: not known to the compiler.
+// ---- emissions ---------------------------------------------------------------------------------------
+// A row of weights per feature, one per label. G is the number of groups of labels in it; 0: not known to the
+// compiler.
 template <class W>
 struct DenseWeights {
     const W* w;
     const int32_t* slots;  // by feature: the number of its row
     int64_t stride;
 
-    static constexpr int64_t ahead = 32;  // features whose weights are on their way
+    static constexpr int64_t ahead = 32;  // features whose weights are being fetched
 
     template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
@@ -131,7 +134,8 @@ struct DenseWeights {
                 if (k + 2 * ahead < last) __builtin_prefetch(slots + x.ids[k + 2 * ahead]);
                 if (k + ahead < last) {
                     const W* const next = w + int64_t(slots[x.ids[k + ahead]]) * stride;
-                    for (int64_t b = 0; b < stride; b += int64_t(64 / sizeof(W))) __builtin_prefetch(next + b);
+                    for (int64_t b = 0; b < stride; b += int64_t(64 / sizeof(W)))
+                        __builtin_prefetch(next + b);
                 }
                 const W* const first = w + int64_t(slots[x.ids[k]]) * stride;
                 if (!x.values) {
@@ -150,8 +154,8 @@ struct DenseWeights {
     }
 };
 
-// Weights of which most are 0. A feature has a short list of (label, weight), or, where that is not shorter, a whole
-// row: those are the features that most tokens have.
+// Weights of which most are 0. A feature has a short list of (label, weight), or, where that is not shorter,
+// a whole row: those are the features that most tokens have.
 class MixedWeights {
     struct Entry {
         double w;
@@ -177,7 +181,8 @@ class MixedWeights {
             if (3 * count >= stride) {
                 place = {int32_t(int64_t(rows.size()) / stride), -1};
                 rows.resize(rows.size() + size_t(stride));
-                for (int64_t j = at[i]; j < at[i + 1]; ++j) rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
+                for (int64_t j = at[i]; j < at[i + 1]; ++j)
+                    rows[rows.size() - size_t(stride) + size_t(label[j])] = w[j];
             } else {
                 place = {int32_t(entries.size()), int32_t(count)};
                 for (int64_t j = at[i]; j < at[i + 1]; ++j) entries.push_back({w[j], label[j]});
@@ -187,7 +192,7 @@ class MixedWeights {
 
     template <class A, int G>
     void emissions(const Sentences& x, int64_t begin, int64_t end, A* out) const {
-        constexpr int64_t ahead = 16;  // features whose weights are on their way
+        constexpr int64_t ahead = 16;  // features whose weights are being fetched
         const int64_t last = x.indptr[end], nv = G ? G * kGroup / kLanes<A> : stride / kLanes<A>;
         std::fill(out, out + (end - begin) * stride, A(0));
         for (int64_t t = begin; t < end; ++t, out += stride)
@@ -201,7 +206,8 @@ class MixedWeights {
                 const double v = x.values ? x.values[k] : 1.0;
                 if (place.count < 0) {
                     const double* const row = &rows[size_t(place.begin * stride)];
-                    for (int64_t i = 0; i < nv; ++i) lanes(out + i * kLanes<A>) += lanes(row + i * kLanes<A>) * v;
+                    for (int64_t i = 0; i < nv; ++i)
+                        lanes(out + i * kLanes<A>) += lanes(row + i * kLanes<A>) * v;
                 } else {
                     for (int32_t j = 0; j < place.count; ++j) {
                         const Entry& e = entries[size_t(place.begin + j)];
@@ -212,7 +218,7 @@ class MixedWeights {
     }
 };
 
-// ---- decoding --------------------------------------------------------------------------------------------------
+// ---- decoding ----------------------------------------------------------------------------------------
 // out(c) = max_p (before(p) + step(p, c)), for all c.
 template <class A, int G>
 inline void best_step(const A* before, const A* step, int64_t labels, int64_t stride, A* out) {
@@ -296,8 +302,8 @@ class Decoder {
         }
     }
 
-    // After decode: for every position and label the score of the best sequence that has it there, D_t(c) + B_t(c)
-    // with B_t(p) = max_c (a(p, c) + e_{t+1}(c) + B_{t+1}(c)). Handed to f(t, scores) from the end on.
+    // After decode: for every position and label the score of the best sequence that has it there, D_t(c) +
+    // B_t(c) with B_t(p) = max_c (a(p, c) + e_{t+1}(c) + B_{t+1}(c)). Handed to f(t, scores) from the end on.
     template <int G, class F>
     void through(const Bigrams<A>& a, F&& f) {
         const int64_t stride = a.stride;
@@ -328,23 +334,23 @@ auto with_groups(int64_t stride, F&& f) {
     }
 }
 
-// ---- learning --------------------------------------------------------------------------------------------------
-// Weights under training. A feature gets a row of weights with its first update: most never do, and what is not
-// there need not be read. Row 0 stays zero, for all the others. The mean of w after each of N visits is (N·w − u)/N with u = Σ (visits before)·Δ, so that
-// only what changes is ever touched.
+// ---- learning ----------------------------------------------------------------------------------------
+// Weights under training. A feature gets a row of weights with its first update: most never do, and what is
+// not there need not be read. Row 0 stays zero, for all the others. The mean of w after each of N visits is
+// (N·w − u)/N with u = Σ (visits before)·Δ, so that only what changes is ever touched.
 template <class W>
 struct TaggerLearner {
     int64_t features = 0, labels = 0, stride = 0;
-    W *w = nullptr, *a = nullptr;        // (1 + features) × stride, labels × stride
-    double *u = nullptr, *ua = nullptr;  // the same; null: no averages are wanted
-    int32_t* slots = nullptr;            // by feature: its row; 0 while it has none
-    int64_t rows = 0;                    // given to features so far
+    W *w = nullptr, *a = nullptr;  // (1 + features) × stride, labels × stride
+    double *u = nullptr, *ua = nullptr;  // the same; null: no averages
+    int32_t* slots = nullptr;  // by feature: its row; 0 while it has none
+    int64_t rows = 0;  // given to features so far
     Allowed allowed{};
     int64_t visits = 0, mistakes = 0, updates = 0, wrong_tokens = 0;
-    double norm2 = 0;    // ‖w‖²
+    double norm2 = 0;  // ‖w‖²
     double radius2 = 0;  // the largest ‖Φ(x, y) − Φ(x, ŷ)‖² of an update
     double largest = 0;  // |w|, an upper bound
-    double grown = 0;    // of ‖w‖² since the update began
+    double grown = 0;  // of ‖w‖² since the update began
 
     static constexpr bool whole = std::is_same_v<W, int32_t>;
 
@@ -358,8 +364,8 @@ struct TaggerLearner {
     }
 
     template <class A, int G>
-    void learn(Decoder<A>& decoder, const Bigrams<A>& bigrams, const Sentences& x, int64_t s, const int32_t* y,
-               Bigrams<A>* kept) {
+    void learn(Decoder<A>& decoder, const Bigrams<A>& bigrams, const Sentences& x, int64_t s,
+               const int32_t* y, Bigrams<A>* kept) {
         decoder.template decode<G>(DenseWeights<W>{w, slots, stride}, bigrams, x, s);
         const int64_t begin = x.starts[s], length = decoder.length;
         const int32_t *const gold = y + begin, *const found = decoder.labels.data();
@@ -374,13 +380,15 @@ struct TaggerLearner {
     }
 
     template <class A>
-    void update(const Decoder<A>& decoder, const Sentences& x, int64_t begin, int64_t length, const int32_t* gold,
-                const int32_t* found, Bigrams<A>* kept) {
+    void update(const Decoder<A>& decoder, const Sentences& x, int64_t begin, int64_t length,
+                const int32_t* gold, const int32_t* found, Bigrams<A>* kept) {
         double gain = 0;  // w·(Φ(x, y) − Φ(x, ŷ)), with the old w
         for (int64_t t = 0; t < length; ++t) {
             const A* const e = decoder.emission(t, stride);
             gain += double(e[gold[t]]) - double(e[found[t]]);
-            if (t) gain += double(a[gold[t - 1] * stride + gold[t]]) - double(a[found[t - 1] * stride + found[t]]);
+            if (t)
+                gain +=
+                    double(a[gold[t - 1] * stride + gold[t]]) - double(a[found[t - 1] * stride + found[t]]);
         }
         grown = 0;
         for (int64_t t = 0; t < length; ++t) {
@@ -412,7 +420,8 @@ struct TaggerLearner {
         if (kept) kept->set(p, c, A(a[at]));
     }
 
-    // Visits sentences order[begin] … order[end - 1] (s = begin … end - 1 without an order), with labels y by token.
+    // Visits sentences order[begin] … order[end - 1] (s = begin … end - 1 without an order), with labels y by
+    // token.
     template <int G>
     void epoch(const Sentences& x, const int32_t* y, const int64_t* order, int64_t begin, int64_t end) {
         using Fast = std::conditional_t<whole, int32_t, double>;
@@ -433,7 +442,7 @@ struct TaggerLearner {
     }
 };
 
-// What predicts: weights of which most are 0, summed in float64.
+// The weights that predict: most are 0, and they are summed in float64.
 struct TaggerScorer {
     MixedWeights w;
     Bigrams<double> bigrams;
@@ -459,8 +468,9 @@ struct TaggerScorer {
         }
     }
 
-    // By how much y beats the best other sequence, s(x, y) − max_{z≠y} s(x, z): any z ≠ y differs somewhere, so this
-    // is the least over all positions of what the best sequence through another label there falls short of y.
+    // By how much y beats the best other sequence, s(x, y) − max_{z≠y} s(x, z): any z ≠ y differs somewhere,
+    // so this is the least over all positions of what the best sequence through another label there falls
+    // short of y.
     template <int G>
     double gap(Decoder<double>& decoder, const Sentences& x, int64_t s, const int32_t* y) const {
         decoder.decode<G>(w, bigrams, x, s);

@@ -1,12 +1,13 @@
 // Templates: what stands around a token, as feature numbers.
 //
-// The cells of a column are numbered by their values. A function of a cell, such as its suffix, is worked out once
-// for each value and not for each token; its results are numbered too. Both are *domains*: a token has at most one
-// value of each. A template is a tuple of parts (d_i, o_i); its feature at token t is the tuple (v_1, …, v_k),
-// v_i the value of domain d_i at token t + o_i, and there is none where a token lies outside the sentence or has no
-// value. Features are numbered in the order in which they are first met, tokens in order, and at each the templates
-// in order. So expanding is work on integers: for each token and template one look into a table, whose memory was
-// asked for some tokens before. The name of a feature, "w[-1]|w[0]=in|the", is put together only when asked for.
+// The cells of a column are numbered by their values. A function of a cell, such as its suffix, is computed
+// once for each value and not for each token; its results are numbered too. Both are *domains*: a token has
+// at most one value of each. A template is a tuple of parts (d_i, o_i); its feature at token t is the tuple
+// (v_1, …, v_k), v_i the value of domain d_i at token t + o_i, and there is none where a token lies outside
+// the sentence or has no value. Features are numbered in the order in which they are first met, tokens in
+// order, and at each the templates in order. So expanding is work on integers: for each token and template
+// one look-up in a table, whose memory was prefetched some tokens before. The name of a feature,
+// "w[-1]|w[0]=in|the", is put together only when asked for.
 #pragma once
 
 #include <atomic>
@@ -22,20 +23,20 @@
 
 namespace novikoff {
 
-// Sentences as value numbers: cells[k][t] is what token t has in column k, -1 where it has nothing. The numbers are
-// those of the tokens' own `values`, in order of appearance, so that reading sentences touches no index that others
-// use; an index notes in `places` which of its values these are.
+// Sentences as value numbers: cells[k][t] is what token t has in column k, -1 where it has nothing. The
+// numbers are those of the tokens' own `values`, in order of appearance, so that reading sentences changes no
+// index that others use; an index notes in `places` which of its values these are.
 struct Tokens {
     Growing<int64_t> starts;  // sentence s is tokens starts[s] to starts[s + 1]
     std::vector<Growing<int32_t>> cells;
     std::vector<Vocabulary> values;  // one for each column
 
     std::vector<std::vector<int32_t>> places;
-    uint64_t era = 0;  // of the index, in which they are valid
+    uint64_t era = 0;  // of the index: when they are valid
 
     explicit Tokens(size_t columns) : cells(columns) {
         starts.push(0);
-        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are one sentence
+        for (size_t k = 0; k < columns; ++k) values.emplace_back(64);  // often they are all of one sentence
     }
     int64_t sentences() const { return int64_t(starts.size()) - 1; }
     int64_t size() const { return starts[starts.size() - 1]; }
@@ -87,12 +88,12 @@ class TupleTable {
 
 struct Domain {
     int32_t column;  // whose cells it is about
-    bool derived;    // a function of them, or they themselves
+    bool derived;  // a function of them, or they themselves
     Vocabulary values;
-    int64_t kept = 0;          // values that features may have; further ones come and go
-    Growing<int32_t> of;       // derived: the value that comes of each of the column's, -1 for none
-    Growing<uint8_t> done;     // a column: whether its functions have been worked out for a value
-    bool used = false;         // a column: whether there is a function of it
+    int64_t kept = 0;  // values that features may have; others come and go
+    Growing<int32_t> of;  // derived: the value that comes of each of the column's, -1 for none
+    Growing<uint8_t> done;  // a column: whether its functions have been computed for a value
+    bool used = false;  // a column: whether there is a function of it
 
     Domain(int32_t column, bool derived) : column(column), derived(derived) {}
 };
@@ -109,10 +110,10 @@ struct Template {
     std::vector<Part> parts;
     Where where = Where::everywhere;  // of the sentence; for a template without parts
 
-    Growing<int32_t> single;         // one part: the feature of each value
-    TupleTable tuples;               // two or more
-    std::vector<TupleTable> inner;   // more than three: the first three count as one, and so on
-    Growing<int32_t> rows;           // the values of each feature
+    Growing<int32_t> single;  // one part: the feature of each value
+    TupleTable tuples;  // two or more
+    std::vector<TupleTable> inner;  // more than three: the first three count as one, and so on
+    Growing<int32_t> rows;  // the values of each feature
     // Values that contain '|' can give one name to several tuples, which then are one feature.
     std::unordered_map<std::string, int32_t, KeyedHash> spelled;
 };
@@ -131,13 +132,13 @@ class TemplateIndex {
         int32_t a, b, c;  // a < 0: there is none
     };
 
-    // Every domain's value at every token, with room around the sentences for those who look beyond them: what lies
-    // g tokens behind the end of a sentence is -2 - g there, and what has no value is -1.
+    // Every domain's value at every token, with room around the sentences for parts that look beyond them:
+    // g tokens past the end of a sentence it is -2 - g, and what has no value is -1.
     struct Grid {
         int64_t reach = 0;
         std::vector<std::vector<int32_t>> values;
     };
-    // Tokens at hand: where they are in the grid, and whether their sentence begins or ends with them.
+    // The current tokens: where they are in the grid, and whether their sentence begins or ends with them.
     struct Batch {
         size_t n = 0;
         int64_t at[batch];
@@ -145,8 +146,8 @@ class TemplateIndex {
     };
 
     Growing<uint16_t> templates_of;  // features
-    Growing<int32_t> rows_of;        // their row among those of the template
-    uint64_t era = next_era();       // in which values keep their numbers
+    Growing<int32_t> rows_of;  // their row among those of the template
+    uint64_t era = next_era();  // in which values keep their numbers
 
     static uint64_t next_era() {  // no two indices share one
         static std::atomic<uint64_t> last{0};
@@ -173,7 +174,8 @@ class TemplateIndex {
     int32_t add(size_t templ, const int32_t* values) {
         Template& m = templates[templ];
         const int64_t feature = size(), row = m.parts.empty() ? 0 : int64_t(m.rows.size() / m.parts.size());
-        if (feature == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 features");
+        if (feature == std::numeric_limits<int32_t>::max())
+            throw std::length_error("more than 2^31 - 1 features");
         templates_of.push(uint16_t(templ));
         rows_of.push(int32_t(row));
         m.rows.append(values, m.parts.size());
@@ -188,8 +190,8 @@ class TemplateIndex {
         return key(m, values, k) ? look(m, k) : unknown;
     }
 
-    // The features of all tokens. With `grow` what is new gets a number, else it is left out. False: the functions of
-    // some values are not worked out, or no longer.
+    // The features of all tokens. With `grow` what is new gets a number, else it is left out. False: the
+    // functions of some values are not computed, or no longer known.
     bool expand(Tokens& tokens, bool grow, Expanded& out) {
         if (!ready(tokens)) return false;
         pad(grow);
@@ -249,7 +251,8 @@ class TemplateIndex {
         return true;
     }
 
-    // Forgets the values that no feature has when there are many. (While features are added, any may be one's.)
+    // Forgets the values that no feature has when there are many. (While features are added, any may be
+    // one's.)
     void forget(int64_t more_than) {
         bool many = false;
         for (const Domain& d : domains) many |= d.values.size() - d.kept > more_than;
@@ -262,8 +265,9 @@ class TemplateIndex {
         }
     }
 
-    // The tokens' values in a column whose functions have not been worked out, in order of appearance. Whoever asks
-    // works them out and tells `derive`. Others may do so in between, or forget: it is all by text.
+    // The tokens' values in a column whose functions have not been computed, in order of appearance.
+    // The caller computes them and calls `derive`. Others may do so in between, or forget: everything is by
+    // text.
     std::vector<std::string> waiting(size_t column, Tokens& tokens) {
         place(tokens);
         const Domain& d = domains[column];
@@ -285,14 +289,17 @@ class TemplateIndex {
         for (const auto& [domain, found] : results) {
             Domain& d = domains[domain];
             while (d.of.size() < size_t(base.values.size())) d.of.push(-1);
-            for (size_t i = 0; i < numbers.size(); ++i) d.of[numbers[i]] = found[i].empty() ? -1 : number(d.values, found[i]);
+            for (size_t i = 0; i < numbers.size(); ++i)
+                d.of[numbers[i]] = found[i].empty() ? -1 : number(d.values, found[i]);
         }
         while (base.done.size() < size_t(base.values.size())) base.done.push(0);
         for (const size_t i : numbers) base.done[i] = 1;
     }
 
   private:
-    static bool is_done(const Domain& d, int32_t value) { return size_t(value) < d.done.size() && d.done[size_t(value)]; }
+    static bool is_done(const Domain& d, int32_t value) {
+        return size_t(value) < d.done.size() && d.done[size_t(value)];
+    }
 
     // Numbers the tokens' values here, unless that was done and is still valid.
     void place(Tokens& tokens) {
@@ -303,7 +310,8 @@ class TemplateIndex {
             tokens.places[k].reserve(size_t(own.size()));
             for (int64_t i = 0; i < own.size(); ++i) {
                 const std::string_view text = own[i];
-                const int64_t number = domains[k].values.number(Vocabulary::key(text), text.data(), text.size());
+                const int64_t number =
+                    domains[k].values.number(Vocabulary::key(text), text.data(), text.size());
                 tokens.places[k].push_back(int32_t(number));
             }
         }
@@ -329,11 +337,13 @@ class TemplateIndex {
     bool has_bar(const Template& m, const int32_t* values) const {
         if (m.parts.size() < 2) return false;
         for (size_t i = 0; i < m.parts.size(); ++i)
-            if (domains[size_t(m.parts[i].domain)].values.list[values[i]].find('|') != std::string_view::npos) return true;
+            if (domains[size_t(m.parts[i].domain)].values.list[values[i]].find('|') != std::string_view::npos)
+                return true;
         return false;
     }
 
-    // What stands for tokens outside of a sentence has a number like any value; without `grow` only if it is known.
+    // What stands for tokens outside of a sentence has a number like any value; without `grow` only if it is
+    // known.
     void pad(bool grow) {
         for (Template& m : templates)
             for (Part& part : m.parts)
@@ -358,7 +368,8 @@ class TemplateIndex {
     Grid grid_of(const Tokens& tokens) const {
         Grid grid;
         for (const Template& m : templates)
-            for (const Part& part : m.parts) grid.reach = std::max(grid.reach, int64_t(std::abs(part.offset)));
+            for (const Part& part : m.parts)
+                grid.reach = std::max(grid.reach, int64_t(std::abs(part.offset)));
         const size_t n = size_t(tokens.size() + (tokens.sentences() + 1) * grid.reach);
         for (const Domain& d : domains) {
             std::vector<int32_t> values(n);
@@ -421,7 +432,8 @@ class TemplateIndex {
         const size_t step = templates.size(), n = m.parts.size();
         auto reader = [&](size_t i) {
             const Part* const part = &m.parts[i];
-            return [part, reach = grid.reach, from = grid.values[size_t(part->domain)].data() + part->offset](int64_t at) {
+            return [part, reach = grid.reach,
+                    from = grid.values[size_t(part->domain)].data() + part->offset](int64_t at) {
                 const int32_t v = from[at];
                 return v < 0 ? padded(*part, reach, v) : v;
             };
@@ -451,13 +463,15 @@ class TemplateIndex {
             std::vector<int32_t> tuple;
             for (size_t i = 0; i < b.n; ++i) {
                 Key k{};
-                found[i * step] = !gather(m, grid, b.at[i], tuple) ? absent : key(m, tuple.data(), k) ? look(m, k) : unknown;
+                found[i * step] = !gather(m, grid, b.at[i], tuple) ? absent
+                                  : key(m, tuple.data(), k)        ? look(m, k)
+                                                                   : unknown;
             }
         }
     }
 
-    // The key of a tuple: itself, or where it is longer than three, with its beginning replaced by a number, which
-    // `number(table, key)` finds or makes; false when it is negative.
+    // The key of a tuple: itself, or where it is longer than three, with its beginning replaced by a number,
+    // which `number(table, key)` finds or makes; false when it is negative.
     template <class Number>
     static bool make_key(size_t n, size_t inner, const int32_t* v, Key& k, Number&& number) {
         if (n < 2) {
@@ -497,8 +511,8 @@ class TemplateIndex {
         }
     }
 
-    // A tuple that was not in the table a while ago: it is by now, or another that is spelled the same, or with
-    // `grow` a new feature.
+    // A tuple that was not in the table before: it is there now, or another that is spelled the same is, or
+    // with `grow` a new feature.
     __attribute__((noinline)) int32_t meet(size_t templ, const int32_t* values, bool grow) {
         Template& m = templates[templ];
         if (grow) {

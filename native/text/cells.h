@@ -1,7 +1,8 @@
 // Lines of cells that are all plain numbers, as rows of doubles.
 //
-// This is the short way of CSV and TSV. It reads only what it is sure of; a block with anything else in it (a quote,
-// an empty cell, a word, a blank line, too few cells) is left, as a whole, to the reader that knows what to do.
+// This is the fast path of CSV and TSV. It reads only plain cells; a block with anything else in it (a
+// quote, an empty cell, a word, a blank line, too few cells) is left, as a whole, to the reader that handles
+// these.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ struct NumberCells {
         return true;
     }
 
-    // Reads exactly `rows` lines into rows of `width` doubles. False: there is something else, what was written
-    // means nothing.
+    // Reads exactly `rows` lines into rows of `width` doubles. False: there is something else, and what was
+    // written means nothing.
     bool read(const char* p, const char* end, int64_t rows, int64_t width, double* out, double* labels,
               double* weights) const {
         for (int64_t i = 0; i < rows; ++i, out += width) {

@@ -25,11 +25,13 @@ inline char* shortest(char* out, double x) {
     return std::to_chars(out, end, x).ptr;
 }
 
-// Texts one behind the other, and where each begins: one more than there are.
+// Texts one after another, and where each begins: one more number than texts.
 struct Texts {
     const char* bytes;
     const int64_t* begins;
-    std::string_view operator[](int64_t i) const { return {bytes + begins[i], size_t(begins[i + 1] - begins[i])}; }
+    std::string_view operator[](int64_t i) const {
+        return {bytes + begins[i], size_t(begins[i + 1] - begins[i])};
+    }
 };
 
 struct RowFormat {
@@ -49,7 +51,9 @@ class RowWriter {
 
     template <class Label>  // Label(to, k): the text before value k
     void row(std::string_view head, const double* values, int64_t n, size_t longest_label, Label&& label) {
-        const size_t most = head.size() + size_t(n) * (longest_label + longest_number + format.between.size()) + format.tail.size();
+        const size_t most = head.size() +
+                            size_t(n) * (longest_label + longest_number + format.between.size()) +
+                            format.tail.size();
         const size_t before = out.size();
         char* to = copy(out.extend(most), head);
         for (int64_t k = 0; k < n; ++k) {
@@ -67,7 +71,8 @@ class RowWriter {
         row(head, values, n, 0, [](char* to, int64_t) { return to; });
     }
 
-    void named(std::string_view head, const double* values, const int64_t* names, int64_t n, const Texts& texts) {
+    void named(std::string_view head, const double* values, const int64_t* names, int64_t n,
+               const Texts& texts) {
         size_t longest = 0;
         for (int64_t k = 0; k < n; ++k) longest = std::max(longest, texts[names[k]].size());
         row(head, values, n, longest, [&](char* to, int64_t k) { return copy(to, texts[names[k]]); });
@@ -78,7 +83,8 @@ class RowWriter {
         sorted.clear();
         for (int64_t k = 0; k < n; ++k) sorted.emplace_back(numbers[k], values[k]);
         auto less = [](auto& a, auto& b) { return a.first < b.first; };
-        if (!std::is_sorted(sorted.begin(), sorted.end(), less)) std::sort(sorted.begin(), sorted.end(), less);
+        if (!std::is_sorted(sorted.begin(), sorted.end(), less))
+            std::sort(sorted.begin(), sorted.end(), less);
         const size_t before = out.size();
         char* to = copy(out.extend(head.size() + size_t(n) * 2 * longest_number + format.tail.size()), head);
         for (auto& [number, value] : sorted) {

@@ -1,13 +1,14 @@
-// JSON lines as rows: one object a line (RFC 8259, strictly), with the label under one of its keys.
+// JSON lines as rows: one object per line (RFC 8259, strictly), with the label under one of its keys.
 //
 //   {"label": "spam", "weight": 2, "features": {"age": 3, "job": "cook"}}
 //   {"label": "spam", "age": 3, "job": "cook"}
 //
-// When the line has an object under the features key, its members are the features and the line's other keys are
-// passed over; otherwise all members but label, weight and the ignored ones are. A number under k is feature k;
-// true is 1 and false is 0; a string v is feature k=v of value 1; null is no feature; a member i of an object
-// under k is feature k.i; the i-th element of an array, from 0, is as if under k.i, but a string v in one is k=v.
-// Values of features that come to the same name are added. A key that an object has twice is an error.
+// When the line has an object under the features key, its members are the features and the line's other keys
+// are ignored; otherwise all members but label, weight and the ignored ones are. A number under k is
+// feature k; true is 1 and false is 0; a string v is feature k=v of value 1; null is no feature; a member i
+// of an object under k is feature k.i; the i-th element of an array, from 0, is as if under k.i, but a string
+// v in one is k=v. Values of features that come to the same name are added. A key that an object has twice is
+// an error.
 #pragma once
 
 #include <unordered_set>
@@ -41,20 +42,22 @@ class JsonRows final : public NamedLines {
     static constexpr int deepest = 64;
     const JsonKeys keys;
     const char *start = nullptr, *p = nullptr, *end = nullptr;
-    Vocabulary seen;          // keys of the line, each behind the number of its object
-    uint32_t objects = 0;     // met so far in the line
-    std::string path;         // of the value at hand: its feature's name
-    std::string unescaped;    // the latest string that had escapes
+    Vocabulary seen;  // keys of the line, each after the number of its object
+    uint32_t objects = 0;  // met so far in the line
+    std::string path;  // of the current value: its feature's name
+    std::string unescaped;  // the latest string that had escapes
     std::string buffer;
-    bool counts = true;       // whether the value at hand makes features
+    bool counts = true;  // whether the current value makes features
     bool has_label = false, is_nested = false;
-    std::string unheld;       // what is wrong with a feature that no double holds, if it is one after all
+    std::string unheld;  // what is wrong with a feature that no double holds, if it is one after all
 
     bool bad(const char* where, const std::string& message) {
         return wrong("column " + std::to_string(where - start + 1) + ": " + message);
     }
     bool in_column(const char* where) { return bad(where, std::string(problem)); }
-    bool unexpected(const char* expected) { return bad(p, std::string("expected ") + expected + ", found " + found()); }
+    bool unexpected(const char* expected) {
+        return bad(p, std::string("expected ") + expected + ", found " + found());
+    }
     std::string found() const {
         if (at(p, end) == '\n') return "the end of the line";
         const char* q = p;
@@ -92,7 +95,8 @@ class JsonRows final : public NamedLines {
         blanks();
         if (next() != '\n') return unexpected("the end of the line after the object");
         if (!unheld.empty()) return wrong(unheld);
-        if (!has_label && !no_label("expected a label under the key " + quoted(keys.label) + ", found none")) return false;
+        if (!has_label && !no_label("expected a label under the key " + quoted(keys.label) + ", found none"))
+            return false;
         is_row = true;
         return true;
     }
@@ -112,8 +116,7 @@ class JsonRows final : public NamedLines {
             if (!string(key)) return false;
             buffer.assign(reinterpret_cast<const char*>(&object), sizeof object).append(key);
             const int64_t known = seen.size();
-            if (seen.number(buffer) < known)
-                return bad(where, "the key " + quoted(key) + " comes twice");
+            if (seen.number(buffer) < known) return bad(where, "the key " + quoted(key) + " comes twice");
             blanks();
             if (!take(':')) return unexpected("a colon after the key");
             blanks();
@@ -192,9 +195,7 @@ class JsonRows final : public NamedLines {
                     path.resize(length);
                     return sound;
                 });
-            case '[':
-                ++p;
-                return elements(depth);
+            case '[': ++p; return elements(depth);
             case '"': return string_value(length);
             case 't':
                 if (!literal("true")) return unexpected("a value");
@@ -243,7 +244,7 @@ class JsonRows final : public NamedLines {
         }
     }
 
-    // Where features have an object of their own only later, what comes before it is none.
+    // When the features' own object comes later, what was read before it is no feature.
     void keep_inexact(const char* where) {
         const std::string_view shown(where, size_t(p - where));
         if (options.round) round(shown, "value");
@@ -283,7 +284,7 @@ class JsonRows final : public NamedLines {
         return true;
     }
 
-    // The string whose " is at p. What comes back is good until the next string is read.
+    // The string whose " is at p. The result is valid until the next string is read.
     bool string(std::string_view& out) {
         const char* const first = ++p;
         for (;;) {
@@ -313,10 +314,12 @@ class JsonRows final : public NamedLines {
         out = unescaped;
         return true;
     }
-    // The high bit of quotes, backslashes, control characters and all beyond ASCII, of which the first is right.
+    // The high bit of quotes, backslashes, control characters and all beyond ASCII, of which the first is
+    // right.
     static uint64_t not_plain(uint64_t w) {
         const uint64_t ones = 0x0101010101010101ull, quote = w ^ '"' * ones, slash = w ^ '\\' * ones;
-        return (w | ((w - 0x20 * ones) & ~w) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & 0x80 * ones;
+        return (w | ((w - 0x20 * ones) & ~w) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) &
+               0x80 * ones;
     }
     bool plain_character() {
         const unsigned char c = static_cast<unsigned char>(next());
@@ -347,7 +350,9 @@ class JsonRows final : public NamedLines {
         if (u < 0x80) unescaped += char(u);
         else if (u < 0x800) unescaped += char(0xC0 | u >> 6);
         else if (u < 0x10000) (unescaped += char(0xE0 | u >> 12)) += char(0x80 | (u >> 6 & 0x3F));
-        else ((unescaped += char(0xF0 | u >> 18)) += char(0x80 | (u >> 12 & 0x3F))) += char(0x80 | (u >> 6 & 0x3F));
+        else
+            ((unescaped += char(0xF0 | u >> 18)) += char(0x80 | (u >> 12 & 0x3F))) +=
+                char(0x80 | (u >> 6 & 0x3F));
         if (u >= 0x80) unescaped += char(0x80 | (u & 0x3F));
         return true;
     }

@@ -1,6 +1,7 @@
-// Hashes for tables that are looked up by what files say, under a key that is drawn once per process: nobody can
-// choose names that meet in a table whose key he does not know. No result depends on the key: tables give names the
-// numbers in which they appear. (Where a hash decides a column, as with hash_bits, it is that of hash.h.)
+// Hashes for tables whose keys come from files, under a secret drawn once per process: nobody
+// can choose names that collide in a table without knowing its secret. No result depends on the key: tables
+// give names the numbers in which they appear. (Where a hash decides a column, as with hash_bits, it is that
+// of hash.h.)
 #pragma once
 
 #include <random>
@@ -10,7 +11,8 @@
 
 namespace novikoff {
 
-// SipHash-1-3 (Aumasson and Bernstein 2012), as Python and Rust use it for their tables: a pseudorandom function.
+// SipHash-1-3 (Aumasson and Bernstein 2012), as Python and Rust use it for their tables: a pseudorandom
+// function.
 inline uint64_t siphash13(const char* p, size_t n, uint64_t k0, uint64_t k1) {
     uint64_t v0 = k0 ^ 0x736f6d6570736575, v1 = k1 ^ 0x646f72616e646f6d;
     uint64_t v2 = k0 ^ 0x6c7967656e657261, v3 = k1 ^ 0x7465646279746573;
@@ -41,11 +43,12 @@ struct TableKey {
     uint64_t sip0, sip1;
     unsigned __int128 a, b, c;
 
-    // h(x) = (a·x + b mod 2^128) div 2^64 is strongly universal (Dietzfelbinger 1996): whichever two words are chosen in
-    // ignorance of a and b, their hashes are two independent random numbers. So no choice makes more words meet than
-    // chance does, on average over the keys, and a look-up in a table with linear probing takes O(sqrt n) steps in
-    // expectation for the worst choice of n words (Pagh, Pagh and Ruzic 2009). What is no worst choice takes one or two:
-    // a progression would stay a progression under a·x + b, and fold, which is fixed, takes that order away.
+    // h(x) = (a·x + b mod 2^128) div 2^64 is strongly universal (Dietzfelbinger 1996): whichever two words
+    // are chosen in ignorance of a and b, their hashes are two independent random numbers. So no choice makes
+    // more words meet than chance does, on average over the keys, and a look-up in a table with linear
+    // probing takes O(sqrt n) steps in expectation for the worst choice of n words (Pagh, Pagh and Ruzic
+    // 2009). What is no worst choice takes one or two: a progression would stay a progression under a·x + b,
+    // and fold, which is fixed, takes that order away.
     uint64_t word(uint64_t x) const { return mixed(a * x + b); }
     // The same for pairs.
     uint64_t words(uint64_t x, uint64_t y) const { return mixed(a * x + c * y + b); }
@@ -64,7 +67,9 @@ struct TableKey {
 inline const TableKey table_key = TableKey::drawn();
 
 struct KeyedHash {  // for the tables of the standard library
-    size_t operator()(const std::string& text) const { return size_t(table_key.bytes(text.data(), text.size())); }
+    size_t operator()(const std::string& text) const {
+        return size_t(table_key.bytes(text.data(), text.size()));
+    }
 };
 
 }  // namespace novikoff

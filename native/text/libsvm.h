@@ -1,7 +1,8 @@
 // LIBSVM (SVMlight) text as rows:   label [qid:N] index:value index:value ... [# comment]
 //
 // One pass, one branch for each thing that can be wrong, straight into arrays that grow. A block of whole
-// lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's first.
+// lines is parsed at a time; what is wrong is kept as a message with the line, counted from the block's
+// first.
 #pragma once
 
 #include <limits>
@@ -25,7 +26,7 @@ class LibsvmRows : public Lines {
 
     const LibsvmFormat format;
     Growing<int64_t> ends;        // of each row in indices and values
-    Growing<int64_t> qids;        // -1 for a row without; empty as long as no row has one
+    Growing<int64_t> qids;        // -1 for a row without one; empty while no row has one
     Growing<int32_t> narrow;
     Growing<int64_t> wide;  // instead of narrow from the first index that needs it
     Growing<float> singles;
@@ -82,14 +83,15 @@ class LibsvmRows : public Lines {
         begin = p;
         while (p < end) {
             bool sound;
-            if (is_single) sound = is_wide ? lines_of(wide, singles, p, end) : lines_of(narrow, singles, p, end);
+            if (is_single)
+                sound = is_wide ? lines_of(wide, singles, p, end) : lines_of(narrow, singles, p, end);
             else sound = is_wide ? lines_of(wide, doubles, p, end) : lines_of(narrow, doubles, p, end);
             if (sound) {
                 if (p < end) widen();
                 continue;
             }
             if (!options.skip_bad) return false;
-            if (n() == 0) kind = options.kind;  // a bad line decides nothing
+            if (n() == 0) kind = options.kind;  // a bad line does not decide it
             skip(p, end);
         }
         return true;
@@ -109,7 +111,7 @@ class LibsvmRows : public Lines {
         ++lines;
     }
 
-    // What the line that is being read has left behind.
+    // Undoes what the current line has added.
     [[gnu::noinline]] void forget() {
         drop_rounded();
         const size_t stored = n() ? size_t(ends.data()[n() - 1]) : 0;
@@ -123,7 +125,9 @@ class LibsvmRows : public Lines {
         const char c = at(p, end);
         return c == '\n' || c == '#' || (c == '\r' && at(p + 1, end) == '\n');
     }
-    static bool ends_token(const char* p, const char* end) { return is_blank(at(p, end)) || ends_line(p, end); }
+    static bool ends_token(const char* p, const char* end) {
+        return is_blank(at(p, end)) || ends_line(p, end);
+    }
 
     void fill_qids(size_t n) {
         while (qids.size() < n) qids.push(-1);
@@ -135,12 +139,14 @@ class LibsvmRows : public Lines {
         return {p, size_t(q - p)};
     }
     static std::string shown(const char* p, const char* end) {
-        if (at(p, end) == '\n' || (at(p, end) == '\r' && at(p + 1, end) == '\n')) return "the end of the line";
+        if (at(p, end) == '\n' || (at(p, end) == '\r' && at(p + 1, end) == '\n'))
+            return "the end of the line";
         return quoted({p, 1 + token(p + 1, end).size()});  // at least one character, whatever it is
     }
 
-    // A number with the end of its token behind it. `what` says in messages what it is.
-    [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what, double& out) {
+    // A number followed by the end of its token. `what` names it in messages.
+    [[gnu::noinline]] bool number(const char*& p, const char* end, bool single, const char* what,
+                                  double& out) {
         const char* const start = p;
         Decimal d = decimal(p, end, out);
         if (d == Decimal::inexact && ends_token(p, end)) {
@@ -166,10 +172,12 @@ class LibsvmRows : public Lines {
         if (d == Decimal::good) return p += found.size(), number_label(y, found);
         if (d == Decimal::inexact) return inexact_label(found);
         if (options.optional_labels && found.find(':') != found.npos)
-            return is_kind(LabelKind::none) || wrong("expected a label, as in the rows before, found " + quoted(found));
+            return is_kind(LabelKind::none) ||
+                   wrong("expected a label, as in the rows before, found " + quoted(found));
         if (d == Decimal::too_large) return wrong("label " + quoted(found) + " is too large for float64");
         if (says_not_finite(found)) return wrong("expected a finite label, found " + quoted(found));
-        if (found.find(',') != found.npos) return wrong("expected one label, found several: " + quoted(found));
+        if (found.find(',') != found.npos)
+            return wrong("expected one label, found several: " + quoted(found));
         if (kind == LabelKind::none) return other_kind(found);
         if (kind == LabelKind::number || !can_be_label(found))
             return wrong("expected a number as label, found " + quoted(found));
@@ -199,11 +207,14 @@ class LibsvmRows : public Lines {
         qids.push(int64_t(q));
         return true;
     }
-    static bool is_query(const char* p, const char* end) { return end - p >= 4 && !std::memcmp(p, "qid:", 4); }
+    static bool is_query(const char* p, const char* end) {
+        return end - p >= 4 && !std::memcmp(p, "qid:", 4);
+    }
 
     [[gnu::noinline]] bool index_at(const char*& p, const char* end, uint64_t& index) {
         const char* const start = p;
-        if (is_query(p, end)) return wrong("expected qid only once, directly after the label, found " + shown(start, end));
+        if (is_query(p, end))
+            return wrong("expected qid only once, directly after the label, found " + shown(start, end));
         index = 0;
         p = digits(p, end, index);
         if (p == start || at(p, end) != ':') return wrong("expected index:value, found " + shown(start, end));
@@ -213,20 +224,22 @@ class LibsvmRows : public Lines {
     }
 
     [[gnu::noinline]] bool bad_index(uint64_t index, uint64_t next, bool first) {
-        if (first) return wrong("index 0 found, but indices start at 1; pass zero_based=True if they start at 0");
-        if (index + 1 == next) return wrong("index " + std::to_string(index) + " twice: indices must increase in a line");
+        if (first)
+            return wrong("index 0 found, but indices start at 1; pass zero_based=True if they start at 0");
+        if (index + 1 == next)
+            return wrong("index " + std::to_string(index) + " twice: indices must increase in a line");
         return wrong("index " + std::to_string(index) + " after " + std::to_string(next - 1) +
                      ": indices must increase in a line");
     }
 
     enum class Outcome { sound, bad, too_wide };
 
-    // The line at `from`, whatever it holds, one token after the other; says what is wrong with it. Moves `from`
-    // to the next line unless it is bad or has an index that I cannot hold.
+    // The line at `from`, whatever it holds, one token after another; reports what is wrong with it. Moves
+    // `from` to the next line unless it is bad or has an index that I cannot hold.
     template <class I, class V>
     Outcome any_line(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         const uint64_t base = format.zero_based ? 0 : 1;
-        const char* p = from;  // nothing points to it, so that it stays in a register
+        const char* p = from;  // no pointer to it, so that it stays in a register
         while (is_blank(at(p, end))) ++p;
         if (!ends_line(p, end)) {
             const char* head = p;
@@ -248,15 +261,17 @@ class LibsvmRows : public Lines {
                     while (is_blank(at(p, end))) ++p;
                     if (ends_line(p, end)) break;
                     double y;
-                    // a value that ends in some other control character is no number after all
-                    if (p > value && !is_blank(p[-1])) return number(value, end, false, "value", y), Outcome::bad;
+                    // a value that ends in another control character is not a number after all
+                    if (p > value && !is_blank(p[-1]))
+                        return number(value, end, false, "value", y), Outcome::bad;
                     const char* q = p;
                     if (!index_at(q, end, index)) return Outcome::bad;
                     p = q;
                 }
                 ++p;  // the colon
                 if (index < next) return bad_index(index, next, next == base), Outcome::bad;
-                if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1) return forget(), Outcome::too_wide;
+                if (index - base > uint64_t(std::numeric_limits<I>::max()) - 1)
+                    return forget(), Outcome::too_wide;
                 next = index + 1;
                 value = p;
                 double x = 0;
@@ -274,9 +289,11 @@ class LibsvmRows : public Lines {
             }
             if (!fits(int64_t(next))) {
                 const std::string index = "index " + std::to_string(next - 1);
-                if (format.features >= 0) wrong(index + " is too large for n_features=" + std::to_string(format.features));
-                else wrong(index + " asks for more than max_columns=" + std::to_string(format.most) +
-                           " columns; raise max_columns if that is right");
+                if (format.features >= 0)
+                    wrong(index + " is too large for n_features=" + std::to_string(format.features));
+                else
+                    wrong(index + " asks for more than max_columns=" + std::to_string(format.most) +
+                          " columns; raise max_columns if that is right");
                 return Outcome::bad;
             }
             finish_row(int64_t(next), values.size());
@@ -300,7 +317,8 @@ class LibsvmRows : public Lines {
     }
 
 #if defined(__AVX2__)
-    // The label, and qid, of a row of the common form: moves p to the first index and s behind the separators.
+    // The label, and qid, of a row of the common form: moves p to the first index and s behind the
+    // separators.
     bool common_head(const char*& p, const char* const text, const char* end, const uint32_t*& s) {
         const char* stop = text + *s;
         if (stop == p || *p == '#') return false;
@@ -310,7 +328,8 @@ class LibsvmRows : public Lines {
             labels.push(y / power);
         } else {
             const char* q = p;
-            if (kind == LabelKind::unknown || !label(q, end) || q != (kind == LabelKind::none ? p : stop)) return false;
+            if (kind == LabelKind::unknown || !label(q, end) || q != (kind == LabelKind::none ? p : stop))
+                return false;
         }
         if (kind != LabelKind::none) {
             p = stop;
@@ -325,7 +344,7 @@ class LibsvmRows : public Lines {
         return true;
     }
 
-    // What common rows may have now and then; out of line, so that their loop keeps its registers.
+    // What common rows have occasionally; not inlined, so that their loop keeps its registers.
     template <class I>
     [[gnu::noinline]] int64_t long_index(const char* p, const char* end) const {
         uint64_t index = 0;
@@ -338,11 +357,13 @@ class LibsvmRows : public Lines {
         return std::is_same_v<V, double> || std::fabs(out) < 0x1.ffffffp127;
     }
 
-    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators of the
-    // window, of which the last is a line end; the window is moved behind the row's. False when it is of another form, or bad, or has
-    // an index that I cannot hold: then nothing is changed but what `forget` undoes.
+    // A row of the common form: single blanks between tokens, no comment. Its tokens end at the separators of
+    // the window, of which the last is a line end; the window is moved behind the row's. False when it is of
+    // another form, or bad, or has an index that I cannot hold: then nothing is changed but what `forget`
+    // undoes.
     template <class I, class V>
-    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p, const char* end) {
+    [[gnu::noinline]] bool common_row(Growing<I>& indices, Growing<V>& values, const char* p,
+                                      const char* end) {
         const char* const text = window.text;
         const uint32_t* s = window.next;
         if (!common_head(p, text, end, s)) return false;
@@ -391,8 +412,8 @@ class LibsvmRows : public Lines {
         return true;
     }
 
-    // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then its
-    // line. Two stages, a window at a time: where tokens end, then what they say.
+    // Parses from `from` until the end, a problem, or a row with an index that I cannot hold; `from` is then
+    // its line. Two stages, a window at a time: where tokens end, then what they say.
     template <class I, class V>
     bool lines_of(Growing<I>& indices, Growing<V>& values, const char*& from, const char* end) {
         while (from < end) {

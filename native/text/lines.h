@@ -1,5 +1,5 @@
-// What all parsers of lines share: labels, which line each row has, lines that were passed over, and how messages
-// show a piece of text.
+// What all parsers of lines share: labels, which line each row has, lines that were passed over, and how
+// messages show a piece of text.
 #pragma once
 
 #include <algorithm>
@@ -63,25 +63,25 @@ enum class LabelKind : uint8_t { unknown, number, text, none };
 struct LineOptions {
     bool optional_labels = false;
     LabelKind kind = LabelKind::unknown;  // as the first row has it
-    bool skip_bad = false;                // pass over bad lines, and count them
-    bool round = false;                   // take the nearest double for an integer that none holds, and count
+    bool skip_bad = false;                // skip bad lines, and count them
+    bool round = false;  // take the nearest double for an integer that no double holds, and count them
 };
 
 class Lines {
   public:
     const LineOptions options;
     LabelKind kind;
-    Growing<double> labels;       // when they are numbers
-    Growing<int32_t> label_codes; // when they are text: numbers of
-    Vocabulary label_values;      // the different ones, in order of appearance
-    int64_t lines = 0;            // read so far
-    std::string problem;          // in the line after those, when not empty
+    Growing<double> labels;  // when they are numbers
+    Growing<int32_t> label_codes;  // when they are text: numbers of
+    Vocabulary label_values;  // the different ones, in order of appearance
+    int64_t lines = 0;  // read so far
+    std::string problem;  // in the line after those, when not empty
     int64_t n_skipped = 0;
     std::vector<std::pair<int64_t, std::string>> skipped;  // the first few: line, from 0, and what is wrong
-    int64_t n_rounded = 0;                       // integers that no double holds
-    std::pair<int64_t, std::string> rounded;     // the first: line, from 0, and its text
+    int64_t n_rounded = 0;  // integers that no double holds
+    std::pair<int64_t, std::string> rounded;  // the first: line, from 0, and its text
     InUse in_use{"the parser"};
-    uint64_t changes = 0;  // after which arrays and names shown before are those of other rows
+    uint64_t changes = 0;  // changes after which arrays and names shown before belong to other rows
 
     explicit Lines(const LineOptions& o) : options(o), kind(o.kind) {}
 
@@ -106,14 +106,17 @@ class Lines {
     }
     void append_lines(const Lines& other, int64_t rows, int64_t other_rows) {
         if (kind == LabelKind::unknown) kind = other.kind;
-        if (other_rows && other.kind != kind) throw std::invalid_argument("rows differ in their kind of labels");
+        if (other_rows && other.kind != kind)
+            throw std::invalid_argument("rows differ in their kind of labels");
         if (other_rows) jump(rows, lines - rows);
         for (size_t i = 0; i < other.jumps.size(); ++i)
             jump(rows + other.jumps[i].row, lines - rows + other.jumps[i].offset);
         labels.append(other.labels);
         std::vector<int32_t> codes(size_t(other.label_values.size()));
-        for (size_t i = 0; i < codes.size(); ++i) codes[i] = int32_t(label_values.number(other.label_values.list[int64_t(i)]));
-        for (size_t i = 0; i < other.label_codes.size(); ++i) label_codes.push(codes[size_t(other.label_codes[i])]);
+        for (size_t i = 0; i < codes.size(); ++i)
+            codes[i] = int32_t(label_values.number(other.label_values.list[int64_t(i)]));
+        for (size_t i = 0; i < other.label_codes.size(); ++i)
+            label_codes.push(codes[size_t(other.label_codes[i])]);
         values_kept = label_values.size();
         lines += other.lines;
     }
@@ -122,7 +125,7 @@ class Lines {
         problem = std::move(message);
         return false;
     }
-    // The line at hand is this row's.
+    // The current line is this row's.
     void has_row(int64_t row) {
         jump(row, lines - row);
         values_kept = label_values.size();
@@ -131,7 +134,7 @@ class Lines {
         n_rounded += line_rounded;
         drop_rounded();
     }
-    // An integer of the line at hand that no double holds: false where it must not be rounded.
+    // An integer of the current line that no double holds: false where it must not be rounded.
     bool round(std::string_view found, const char* what) {
         if (!options.round) return wrong(inexact(found, what));
         if (!line_rounded++) first_rounded = shortened(found);
@@ -178,7 +181,7 @@ class Lines {
         label_codes.push(int32_t(label_values.number(label)));
         return true;
     }
-    // Forgets the label of the line at hand, behind those of the n rows.
+    // Forgets the label of the current line, after those of the n rows.
     void keep_labels(size_t n) {
         labels.shrink(std::min(labels.size(), n));
         label_codes.shrink(std::min(label_codes.size(), n));
@@ -191,8 +194,8 @@ class Lines {
         int64_t row, offset;
     };
     Growing<Jump> jumps;
-    int64_t values_kept = 0;   // of label_values, those that rows have
-    int64_t line_rounded = 0;  // in the line at hand
+    int64_t values_kept = 0;  // of label_values, those that rows have
+    int64_t line_rounded = 0;  // in the current line
     std::string first_rounded;
 
     void jump(int64_t row, int64_t offset) {

@@ -1,8 +1,8 @@
-// Rows of named features, gathered from text of one kind or another, block by block.
+// Rows of named features, gathered from text of several formats, block by block.
 //
 // A name gets a number in the block's own vocabulary; which columns of the model the names of a block have is
-// asked once a name and block, not once a value. A name that comes twice in a row is found through the place of
-// its latest value, without sorting, and its values are added in the order of the row.
+// asked once per name and block, not once per value. A name that comes twice in a row is found through the
+// place of its latest value, without sorting, and its values are added in the order of the row.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace novikoff {
 
 struct NamedRows {
     Growing<int64_t> pointers;  // where each row begins, and where the last ends
-    Growing<int32_t> indices;   // numbers in `names`, distinct in a row
+    Growing<int32_t> indices;  // numbers in `names`, distinct in a row
     Growing<double> values;
     Vocabulary names;
 
@@ -31,14 +31,12 @@ struct NamedRows {
         drop_row();
     }
 
-    // Adds a value to the row at hand. Names are only looked up when the row is finished, all at once: by then what
-    // the table holds of them is on its way from memory.
-    void add(const char* p, size_t n, double x) {
-        stage(staged_key(p, n), n, x);
-    }
+    // Adds a value to the current row. Names are only looked up when the row is finished, all at once: by
+    // then their places in the table have been prefetched.
+    void add(const char* p, size_t n, double x) { stage(staged_key(p, n), n, x); }
     void drop_row() { shorten_row({}); }
 
-    // The row at hand as it was before.
+    // Drops what was added to the current row.
     struct Mark {
         size_t staged = 0, long_names = 0;
     };
@@ -47,8 +45,8 @@ struct NamedRows {
         staged.shrink(m.staged), numbers.shrink(m.staged), divisors.shrink(m.staged);
         long_names.shrink(m.long_names);
     }
-    // Where two values of one name add up to more than a double can hold, that name is what comes back, and the
-    // row is dropped.
+    // Where two values of one name add up to more than a double can hold, that name is what comes back, and
+    // the row is dropped.
     std::optional<std::string> finish_row() {
         const size_t m = staged.size();
         const int64_t known = names.size(), begin = int64_t(values.size());
@@ -74,7 +72,8 @@ struct NamedRows {
     struct Staged {
         uint64_t key, length, hash;  // of a name
     };
-    // The row at hand: its names, and its values as quotients, for a division takes long unless there are many.
+    // The current row: its names, and its values as quotients, since a division takes long unless there are
+    // many.
     Growing<Staged> staged;
     Growing<double> numbers, divisors;
     void stage(uint64_t key, size_t n, double x) {
@@ -93,9 +92,10 @@ struct NamedRows {
   private:
     Growing<char> long_names;  // of the row, those of more than eight bytes
     Growing<uint32_t> others;  // places in the row of names that the first look did not find
-    Growing<int64_t> latest;   // a name's latest value
+    Growing<int64_t> latest;  // a name's latest value
 
-    // Most short names are where they are looked for first: those are read without a branch that depends on it.
+    // Most short names are in the first place looked at: those are read without a branch that depends on
+    // it.
     void number_names(int32_t* ids, size_t m) {
         uint32_t* const other = others.reserve(m + 1);
         size_t n = 0;
@@ -112,8 +112,8 @@ struct NamedRows {
         while (int64_t(latest.size()) < names.size()) latest.push(-1);
         for (size_t i = 0; i < m; ++i) __builtin_prefetch(latest.data() + ids[i]);
     }
-    // The row from its n-th value on, of which the first has a name that was there before. Returns a name whose
-    // values are too large together, or -1.
+    // The row from its n-th value on, of which the first has a name that was there before. Returns a name
+    // whose values are too large together, or -1.
     int64_t add_up(int32_t* j, double* x, size_t& n, size_t m) {
         const int64_t begin = pointers[pointers.size() - 1];
         for (size_t i = n; i < m; ++i) {
@@ -160,10 +160,10 @@ class NamedLines : public NamedRows, public Lines {
     }
 
   protected:
-    bool is_row = false;  // whether the line at hand, so far sound, is one
+    bool is_row = false;  // whether the current line, sound so far, is one
 
-    // `line` reads one line up to its end, says whether it is a row, and returns where it stopped, null when
-    // something is wrong.
+    // `line` reads one line up to its end, reports whether it is a row, and returns where it stopped, null
+    // when something is wrong.
     template <class Line>
     bool parse_lines(const char* from, const char* end, Line&& line) {
         if (pointers.size() != n() + 1) clear();  // the rows were handed over
@@ -191,7 +191,7 @@ class NamedLines : public NamedRows, public Lines {
     bool no_label(const std::string& message) {
         return (options.optional_labels && is_kind(LabelKind::none)) || wrong(message);
     }
-    // What reads as a number is one, wherever it stands.
+    // What can be read as a number is a number, wherever it stands.
     bool label(std::string_view token) {
         double y = 0;
         const Decimal d = whole_decimal(token, y);
@@ -201,7 +201,8 @@ class NamedLines : public NamedRows, public Lines {
         if (says_not_finite(token)) return wrong("expected a finite label, found " + quoted(token));
         if (utf8_length(token.data(), token.data() + token.size()) < 0)
             return wrong("the label " + quoted(token) + " is not UTF-8");
-        if (token.find('\0') != token.npos) return wrong("the label " + quoted(token) + " has a NUL character");
+        if (token.find('\0') != token.npos)
+            return wrong("the label " + quoted(token) + " has a NUL character");
         return text_label(token);
     }
     bool weight(double w, std::string_view shown) {
@@ -222,15 +223,15 @@ class NamedLines : public NamedRows, public Lines {
     }
 };
 
-// Rows whose numbers are those of a block's names as rows of columns: `columns` says where each name leads, -1 to
-// drop it. Values that meet in one column of a row are added in the row's order. `recolumned` of a block in which
-// nothing meets and nothing is dropped, the usual one, has the same values at the same places.
+// Rows whose numbers are those of a block's names as rows of columns: `columns` says where each name leads,
+// -1 to drop it. Values that meet in one column of a row are added in the row's order. `recolumned` of a
+// block in which nothing meets and nothing is dropped, the usual one, has the same values at the same places.
 class Recolumn {
     const int64_t* columns;
     std::vector<int32_t> first;  // of all names that lead to the same column
 
   public:
-    bool plain = true;     // nothing meets, nothing is dropped
+    bool plain = true;  // nothing meets, nothing is dropped
     int64_t largest = -1;  // column
 
     Recolumn(const int64_t* columns, int64_t n) : columns(columns), first(size_t(n), -1) {
@@ -252,7 +253,8 @@ class Recolumn {
         }
     }
 
-    // Returns how many values are left, -1 - row when a sum is not finite. `out_pointers` has rows + 1 places.
+    // Returns how many values are left, -1 - row when a sum is not finite. `out_pointers` has rows + 1
+    // places.
     template <class J>
     int64_t apply(const double* values, const int32_t* indices, const int64_t* pointers, int64_t rows,
                   double* out_values, J* out_indices, J* out_pointers) const {

@@ -1,7 +1,8 @@
 // Where the tokens of a text end: the first stage of parsing, after simdjson (Langdale and Lemire 2019).
 //
-// When the ends are known beforehand, no token has to wait for the one before it to be read. All bytes up to ' '
-// are separators, and the colon, and one more that the format has. Processors without AVX2 gain nothing by it.
+// When the ends are known beforehand, no token has to wait for the one before it to be read. All bytes up to
+// ' ' are separators, and the colon, and one more that the format has. Processors without AVX2 gain nothing
+// by it.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,8 @@ inline uint64_t separators(const char* p) {
     return half(p) | half(p + 32) << 32;
 }
 
-// Writes where the separators of whole groups of 64 bytes from p are, counted from p, and returns the end of that.
-// Up to 64 more places behind it may be written to.
+// Writes where the separators of whole groups of 64 bytes from p are, counted from p, and returns the end of
+// that. Up to 64 more places behind it may be written to.
 template <char more>
 inline uint32_t* separator_places(const char* p, size_t groups, uint32_t* out) {
     for (size_t g = 0; g < groups; ++g) {
@@ -50,7 +51,7 @@ inline uint32_t* separator_places(const char* p, size_t groups, uint32_t* out) {
     return out;
 }
 
-// Where the tokens of whole lines end, for a window of the text after the other.
+// Where the tokens of whole lines end, for one window of the text after another.
 template <char more = ':'>
 class Separators {
     Growing<uint32_t> places;
@@ -66,8 +67,8 @@ class Separators {
     void pass_to(const char* p) {
         while (next < last && text + *next < p) ++next;
     }
-    // Reads the window from p: 16 KiB, whose places stay in the first cache, or as much as its first line needs. It
-    // is empty when less than 64 bytes are left, or a line without its end. Returns the bytes read.
+    // Reads the window from p: 16 KiB, whose places stay in the first cache, or as much as its first line
+    // needs. It is empty when less than 64 bytes are left, or a line without its end. Returns the bytes read.
     size_t read(const char* p, const char* end) {
         text = p;
         for (size_t window = 1 << 14;; window *= 2) {

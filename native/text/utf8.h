@@ -5,7 +5,7 @@
 
 namespace novikoff {
 
-// Reads one character and moves p behind it; -1, and p anywhere before end, when there is none.
+// Reads one character and moves p past it; -1, with p anywhere before end, when there is none.
 inline int32_t utf8_character(const char*& p, const char* end) {
     const unsigned char c = static_cast<unsigned char>(*p++);
     if (c < 0x80) return c;
@@ -20,7 +20,7 @@ inline int32_t utf8_character(const char*& p, const char* end) {
     return overlong || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF ? -1 : code;
 }
 
-// Characters of the text, -1 when it is no UTF-8.
+// The number of characters of the text, -1 when it is not UTF-8.
 inline int64_t utf8_length(const char* p, const char* end) {
     int64_t n = 0;
     for (; p < end; ++n)

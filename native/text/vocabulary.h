@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "memory/growing.h"
-#include "text/keyed.h"
 #include "memory/zeroed.h"
+#include "text/keyed.h"
 
 namespace novikoff {
 
-// Names one after the other, with the keys by which a Vocabulary knows them.
+// Names one after another, with the keys by which a Vocabulary finds them.
 struct NameList {
     Growing<char> bytes;
     Growing<int64_t> ends;
@@ -50,7 +50,8 @@ struct NameList {
     }
 };
 
-// The n ≤ 8 bytes at p as a word, the first lowest, with zeros above. (For so few a call of memcpy costs more.)
+// The n ≤ 8 bytes at p as a word, the first lowest, with zeros above. (For so few a call of memcpy costs
+// more.)
 inline uint64_t short_key(const char* p, size_t n) {
     auto byte = [p](size_t i) { return uint64_t(static_cast<unsigned char>(p[i])) << 8 * i; };
     if (n >= 4) {
@@ -65,8 +66,8 @@ inline uint64_t short_key(const char* p, size_t n) {
     return n ? byte(0) | byte(n / 2) | byte(n - 1) : 0;
 }
 
-// Memory for tables that are read here and there: on huge pages when it is large, which spares the processor most
-// of the work of finding where a page lies.
+// Memory for tables with random access: on huge pages when it is large, which saves the processor
+// most of the work of finding where a page lies.
 template <class T>
 struct HugePages {
     using value_type = T;
@@ -110,13 +111,16 @@ class Vocabulary {
     size_t slot_of(uint64_t key, const char* p, size_t n) const {
         for (size_t at = home(key);; at = (at + 1) & mask) {
             const Slot& s = slots[at];
-            if (s.key == key && s.length == n + 1 && (n <= 8 || same_bytes(list[s.id].data(), p, n))) return at;
+            if (s.key == key && s.length == n + 1 && (n <= 8 || same_bytes(list[s.id].data(), p, n)))
+                return at;
             if (!s.length) return at;
         }
     }
     int64_t add(size_t at, uint64_t key, const char* p, size_t n) {
-        if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 - 1 names");
-        if (n >= std::numeric_limits<uint32_t>::max()) throw std::length_error("a name of 2^32 - 1 bytes or more");
+        if (size() == std::numeric_limits<int32_t>::max())
+            throw std::length_error("more than 2^31 - 1 names");
+        if (n >= std::numeric_limits<uint32_t>::max())
+            throw std::length_error("a name of 2^32 - 1 bytes or more");
         if (3 * (size_t(size()) + 1) > 2 * slots.size()) {
             enlarge();
             at = slot_of(key, p, n);
@@ -129,7 +133,7 @@ class Vocabulary {
     void empty() { std::memset(static_cast<void*>(slots.data()), 0, slots.size() * sizeof(Slot)); }
     uint64_t key_of(int64_t i) const { return list.keys[size_t(i)]; }
 
-    // By number, not by place: whoever came later never stands before an older name in a chain, which is what
+    // By number, not by place: a later name never stands before an older one in a chain, which is what
     // truncate() relies on.
     __attribute__((noinline)) void enlarge() {
         Table(2 * slots.size()).swap(slots);
@@ -146,17 +150,19 @@ class Vocabulary {
     NameList list;
 
     Vocabulary() = default;
-    explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}  // room for few names at first, a power of two
+    // room for a few names at first, a power of two
+    explicit Vocabulary(size_t few) : slots(few), mask(few - 1) {}
     Vocabulary(Vocabulary&&) = default;
 
-    // What the table knows a name by: a short one by itself, a long one by its hash.
+    // The key of a name in the table: a short name itself, the hash of a long one.
     static uint64_t key(std::string_view name) {
-        return name.size() <= 8 ? short_key(name.data(), name.size()) : table_key.bytes(name.data(), name.size());
+        return name.size() <= 8 ? short_key(name.data(), name.size())
+                                : table_key.bytes(name.data(), name.size());
     }
 
     int64_t size() const { return list.size(); }
-    // As a function whose state stays in registers, however much its caller writes, and which gives the hash of the
-    // key. Good until a name is added.
+    // As a function whose state stays in registers, whatever its caller writes, and which gives the hash
+    // of the key. Valid until a name is added.
     auto prefetcher() const {
         return [table = slots.data(), m = mask, by = table_key](uint64_t key) {
             const uint64_t hash = by.word(key);
@@ -172,7 +178,7 @@ class Vocabulary {
         id = int32_t(s.id);
         return (s.key == key) & (s.length == n + 1) & (n <= 8);
     }
-    // The number of the name of n bytes at p (which nobody looks at when it is short), or -1.
+    // The number of the name of n bytes at p (which is not read when it is short), or -1.
     int64_t find(uint64_t key, const char* p, size_t n) const {
         const Slot& s = slots[slot_of(key, p, n)];
         return s.length ? int64_t(s.id) : -1;
@@ -190,7 +196,7 @@ class Vocabulary {
             if (slots[at].length) most = std::max(most, ((at - home(slots[at].key)) & mask) + 1);
         return most;
     }
-    // Takes back all names but the first n.
+    // Removes all names but the first n.
     void truncate(int64_t n) {
         if (n == 0 && 8 * size_t(size()) > slots.size()) {
             empty();
@@ -210,11 +216,11 @@ class Vocabulary {
     }
 };
 
-// Where the names of a stream lead when they share 2^bits columns. The first name that comes to a column is kept,
-// so that the column can be called by it.
+// Where the names of a stream lead when they share 2^bits columns. The first name that comes to a column is
+// kept, so that the column can be called by it.
 class HashedNames {
     uint64_t mask, seed;
-    ZeroTable<uint64_t> seen;  // a bit a column
+    ZeroTable<uint64_t> seen;  // one bit per column
 
   public:
     NameList list;
@@ -229,7 +235,7 @@ class HashedNames {
     int64_t column(std::string_view name) const {
         return int64_t(hash_bytes(name.data(), name.size(), seed) & mask);
     }
-    // Takes note of a name with its column and key.
+    // Keeps a name with its column and key.
     void put(std::string_view name, int64_t j, uint64_t key) {
         uint64_t& word = seen[size_t(j) / 64];
         const uint64_t bit = uint64_t(1) << (j % 64);

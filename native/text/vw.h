@@ -2,11 +2,11 @@
 //
 //   [label [importance [base]]] ['tag | tag]|[namespace][:scale] feature[:value] ... |[namespace] ...
 //
-// Blanks and tabs separate; what touches the first | is a tag. A feature is called feature, or namespace^feature,
-// and has value 1 unless it says another; a value that is no number, as in city:paris, makes the feature
-// city=paris of value 1. A value without a name, as in :0.5, is called after how many of its kind came before it
-// in its namespace: 0, 1, ... A namespace's scale multiplies the values in it. A base must be 0: the learners here
-// know no other start. Empty lines mean nothing, and there are no comments.
+// Blanks and tabs separate; what touches the first | is a tag. A feature is called feature, or
+// namespace^feature, and has value 1 unless it says another; a value that is not a number, as in city:paris,
+// makes the feature city=paris of value 1. A value without a name, as in :0.5, is called after how many of
+// its kind came before it in its namespace: 0, 1, ... A namespace's scale multiplies the values in it. A base
+// must be 0: the learners here start from no other value. Empty lines are ignored, and there are no comments.
 #pragma once
 
 #include "text/named.h"
@@ -86,19 +86,21 @@ class VwRows final : public NamedLines {
     // Whether the tokens from p on, to the end of the line, can be read by their ends.
     bool sees(const char* p) const { return !window.empty() && p - begin >= 16; }
 
-    // A plain number before the first |, which is the most common label; returns where that is, null without one.
+    // A plain number before the first |, which is the most common label; returns where that is, null without
+    // one.
     const char* common_head(const char* p) {
         if (kind != LabelKind::number || !sees(p)) return nullptr;
         const char* const stop = window.text + *window.next;
         double y, divisor;
-        if (stop == p || !is_blank(*stop) || stop[1] != '|' || !token_decimal(p, stop, y, divisor)) return nullptr;
+        if (stop == p || !is_blank(*stop) || stop[1] != '|' || !token_decimal(p, stop, y, divisor))
+            return nullptr;
         labels.push(y / divisor);
         return stop + 1;
     }
 
-    // One namespace of the common form, from behind its | to the next one or to the end of the line: no scale, and
-    // features that are a name, or a name and a number. Null when it is of another form, or bad; then nothing is
-    // changed.
+    // One namespace of the common form, from after its | to the next one or to the end of the line: no
+    // scale, and features that are a name, or a name and a number. Null when it is of another form, or bad;
+    // then nothing is changed.
     [[gnu::noinline]] const char* common_features(const char* p) {
         window.pass_to(p);
         if (!sees(p)) return nullptr;
@@ -164,17 +166,21 @@ class VwRows final : public NamedLines {
         for (;; p += fields[n++].size()) {
             while (is_blank(at(p, end))) ++p;
             if (at(p, end) == '|') break;
-            if (ends_line(p, end)) return wrong_here("expected | before the features, found the end of the line");
+            if (ends_line(p, end))
+                return wrong_here("expected | before the features, found the end of the line");
             const std::string_view t = token(p, end);
             const char* q = p + t.size();
             if (*p == '\'' || at(q, end) == '|') {
                 tag = t;
                 while (is_blank(at(q, end))) ++q;
-                if (at(q, end) != '|') return wrong_here("expected | after the tag " + quoted(t) + ", found " + shown(q, end));
+                if (at(q, end) != '|')
+                    return wrong_here("expected | after the tag " + quoted(t) + ", found " + shown(q, end));
                 p = q;
                 break;
             }
-            if (n == 3) return wrong_here("expected at most label, importance and base before |, found " + quoted(t) + " too");
+            if (n == 3)
+                return wrong_here("expected at most label, importance and base before |, found " + quoted(t) +
+                                  " too");
             fields[n] = t;
         }
         if (n == 0) {
@@ -196,7 +202,8 @@ class VwRows final : public NamedLines {
 
     bool simple_label(std::string_view t) {
         if (t.find(':') != t.npos)
-            return wrong("expected a plain label, found " + quoted(t) + " (labels with costs are not supported)");
+            return wrong("expected a plain label, found " + quoted(t) +
+                         " (labels with costs are not supported)");
         if (t.find(',') != t.npos) return wrong("expected one label, found several: " + quoted(t));
         return label(t);
     }
@@ -205,12 +212,15 @@ class VwRows final : public NamedLines {
         const Decimal d = whole_decimal(t, out);
         if (d == Decimal::good) return true;
         if (d == Decimal::inexact) return round(t, what);
-        if (d == Decimal::too_large) return wrong(std::string(what) + " " + quoted(t) + " is too large for float64");
-        if (says_not_finite(t)) return wrong(std::string("expected a finite ") + what + ", found " + quoted(t));
-        return wrong(std::string("expected a number as ") + what + ", found " + (t.empty() ? "nothing" : quoted(t)));
+        if (d == Decimal::too_large)
+            return wrong(std::string(what) + " " + quoted(t) + " is too large for float64");
+        if (says_not_finite(t))
+            return wrong(std::string("expected a finite ") + what + ", found " + quoted(t));
+        return wrong(std::string("expected a number as ") + what + ", found " +
+                     (t.empty() ? "nothing" : quoted(t)));
     }
 
-    // One namespace, from behind its | to the next one or to the end of the line.
+    // One namespace, from after its | to the next one or to the end of the line.
     const char* features(const char* p, const char* end) {
         name.clear();
         double scale = 1;
@@ -255,21 +265,23 @@ class VwRows final : public NamedLines {
         }
     }
 
-    // The feature named [p, q) in all its forms; `stop` is where it ends, null when its value is still to be read.
-    // Returns where it ends.
-    const char* feature(const char* p, const char* q, const char* stop, const char* end, double x, double scale,
-                        uint64_t& unnamed) {
+    // The feature named [p, q) in all its forms; `stop` is where it ends, null when its value is still to be
+    // read. Returns where it ends.
+    const char* feature(const char* p, const char* q, const char* stop, const char* end, double x,
+                        double scale, uint64_t& unnamed) {
         name.resize(prefix);
         if (q > p) name.append(p, q);
         else if (at(q, end) == ':') name += std::to_string(unnamed++);
         else return wrong_here("expected a feature, found " + shown(p, end));
         if (!stop) {
             const std::string_view t = token(q + 1, end);
-            const bool numeric = t.empty() || (t[0] >= '0' && t[0] <= '9') || t[0] == '+' || t[0] == '-' || t[0] == '.';
+            const bool numeric =
+                t.empty() || (t[0] >= '0' && t[0] <= '9') || t[0] == '+' || t[0] == '-' || t[0] == '.';
             if (numeric || says_not_finite(t)) {
                 if (!number(t, "value", x)) return nullptr;
             } else {
-                if (t.find(':') != t.npos) return wrong_here("expected feature[:value], found " + shown(p, end));
+                if (t.find(':') != t.npos)
+                    return wrong_here("expected feature[:value], found " + shown(p, end));
                 name.append("=").append(t);
                 x = 1;
             }
@@ -277,7 +289,8 @@ class VwRows final : public NamedLines {
         }
         if (!ends_token(stop, end)) return wrong_here("expected feature[:value], found " + shown(p, end));
         x *= scale;
-        if (!std::isfinite(x)) return wrong_here("the scaled value of " + quoted(name) + " is too large for float64");
+        if (!std::isfinite(x))
+            return wrong_here("the scaled value of " + quoted(name) + " is too large for float64");
         add(name.data(), name.size(), x);
         return stop;
     }

@@ -1,8 +1,8 @@
 // A column of texts as rows of word counts.
 //
-// A word is a run of ASCII letters and digits, underscores, and characters beyond ASCII; all else separates.
-// Letters of ASCII are made small on request (others stay as they are). An n-gram is n words in a row, joined
-// by one blank; all lengths from 1 to `ngrams` are counted.
+// A word is a run of ASCII letters and digits, underscores, and characters beyond ASCII; everything else
+// separates. ASCII letters are made lowercase on request (others stay as they are). An n-gram is n
+// consecutive words, joined by one blank; all lengths from 1 to `ngrams` are counted.
 #pragma once
 
 #include "text/named.h"
@@ -14,7 +14,7 @@ class WordRows : public NamedRows {
     const int ngrams;
     const bool lowercase;
     std::string words, name;
-    std::vector<size_t> ends;  // of the words of a text in `words`, which has a blank behind each
+    std::vector<size_t> ends;  // of the words of a text in `words`, which has a blank after each
 
     static bool in_word(unsigned char c) {
         return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
@@ -26,7 +26,7 @@ class WordRows : public NamedRows {
         if (ngrams < 1 || ngrams > 5) throw std::invalid_argument("ngrams must be from 1 to 5");
     }
 
-    // Order of appearance: at each word the n-grams that end with it, the shortest first.
+    // In order of appearance: at each word the n-grams that end with it, the shortest first.
     void add_row(std::string_view text) {
         words.clear();
         ends.clear();

@@ -1,29 +1,28 @@
-"""The native loops; native/ has the mathematics above each of them."""
+"""The native loops; native/ has the mathematics above each of them. Made by `make stubs`: do not edit."""
 
-from collections.abc import Callable, Hashable, Iterable
-from contextlib import AbstractContextManager
-from typing import Any, overload
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int32]
-Order = npt.NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[np.int32]
+Order: TypeAlias = NDArray[np.int64]
 
 INSTRUCTIONS: str
 
-class Rows:
-    """A matrix read in place: dense float32, float64 or uint8, or CSR."""
+def runs_v3() -> bool: ...
 
+class Rows:
     @overload
-    def __init__(self, x: npt.NDArray[Any]) -> None: ...
+    def __init__(self, x: NDArray[Any]) -> None: ...
     @overload
     def __init__(
         self,
-        data: npt.NDArray[Any],
-        indices: npt.NDArray[Any],
-        indptr: npt.NDArray[Any],
+        data: NDArray[Any],
+        indices: NDArray[Any],
+        indptr: NDArray[Any],
         n_features: int,
         distinct: bool = False,
     ) -> None: ...
@@ -32,8 +31,29 @@ class Rows:
     @property
     def d(self) -> int: ...
 
+def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
+def advise_huge_pages(array: Floats, huge: bool = True) -> None: ...
+
+class Rule:
+    def __init__(
+        self,
+        name: str,
+        tie_is_mistake: bool = False,
+        margin: float = 0.0,
+        C: float = 1.0,
+        bias_square: float = 1.0,
+    ) -> None: ...
+
 class Learner:
-    """Weights, rule and counts of one linear learner."""
+    def __init__(
+        self,
+        classes: int,
+        weights: Floats,
+        bias: Floats,
+        rule: Rule,
+        sums: tuple[Floats, Floats] | None = None,
+        zero: bool = False,
+    ) -> None: ...
 
     visits: int
     mistakes: int
@@ -46,26 +66,14 @@ class Learner:
     drift: float
     largest_row: float
     most_stored: int
+
+    @property
+    def weight_norm(self) -> float: ...
+
     fallbacks: tuple[int, int]
     seen: tuple[float, float, float, float, int]
     filter: list[float]
 
-    def __init__(
-        self,
-        classes: int,
-        weights: Floats,
-        bias: Floats,
-        weight_sums: Floats | None,
-        bias_sums: Floats | None,
-        rule: str,
-        tie_is_mistake: bool,
-        margin: float,
-        C: float,
-        bias_square: float,
-        zero: bool = False,
-    ) -> None: ...
-    @property
-    def weight_norm(self) -> float: ...
     def measure_norm(self) -> float: ...
     def measure_norm_of(self, rows: Order) -> float: ...
     def take(self, other: Learner) -> None: ...
@@ -74,37 +82,68 @@ class Learner:
     def record_updates(self) -> None: ...
     def recorded(self) -> tuple[Order, Labels, Labels, Floats, Order]: ...
 
-class Turns:
-    """Whose turn it is with one object; see novikoff/training/turns.py."""
+class Examples:
+    def __init__(
+        self,
+        rows: Rows,
+        labels: Labels | None = None,
+        weights: Floats | None = None,
+        order: Order | None = None,
+    ) -> None: ...
 
-    @property
-    def learning(self) -> AbstractContextManager[None]: ...
-    @property
-    def reading(self) -> AbstractContextManager[None]: ...
+class Digest:
+    def __init__(self) -> None: ...
+
+    value: int
+    count: int
+
+    def add(self, examples: Examples, begin: int, end: int) -> None: ...
 
 class Streak:
-    """Runs of right examples: of the present weights and of those in the pocket."""
+    def __init__(self) -> None: ...
 
     run: int
     longest: int
     looked: bool
     held: bool
 
-class OnlineLearner:
-    """A linear learner whose features and classes grow as they come."""
+def epoch(
+    learner: Learner,
+    examples: Examples,
+    begin: int,
+    end: int,
+    first: bool = False,
+    digest: Digest | None = None,
+) -> tuple[str, int]: ...
+def pocket_epoch(
+    learner: Learner, streak: Streak, examples: Examples, begin: int, end: int
+) -> tuple[str, int]: ...
+def add_errors(
+    learner: Learner, examples: Examples, begin: int, end: int, limit: float, total: float
+) -> tuple[str, int, float]: ...
+def scan(
+    learner: Learner, examples: Examples, begin: int, end: int, digest: Digest | None = None
+) -> tuple[str, int, bool]: ...
+def smallest(
+    learner: Learner, examples: Examples, begin: int, end: int, guarded: bool, stop: bool
+) -> tuple[str, int, float, int, bool, bool, float]: ...
+def row_norms(rows: Rows, bias_square: float) -> Floats: ...
+def add_columns(rows: Rows, sums: Floats) -> int: ...
+def predict(learner: Learner, rows: Rows, begin: int, end: int, out: Labels) -> tuple[str, int]: ...
+def scores(learner: Learner, rows: Rows, begin: int, end: int, out: Floats) -> tuple[str, int]: ...
+def lowest(learner: Learner, examples: Examples, begin: int, end: int, k: int) -> tuple[Order, Floats]: ...
+def mdm(gram: Floats, alpha: Floats, steps: int, tolerance: float) -> int: ...
+def wolfe(gram: Floats, alpha: Floats, rounds: int, tolerance: float) -> bool: ...
 
+class OnlineLearner:
     def __init__(
         self,
-        rule: str,
-        tie_is_mistake: bool,
-        margin: float,
-        C: float,
-        fit_intercept: bool,
-        average: bool,
-        hash_bits: int | None,
-        seed: int,
-        classes: list[Hashable] | None,
+        rule: Rule,
         precedes: Callable[[Any, Any], bool],
+        average: bool = False,
+        hash_bits: int | None = None,
+        seed: int = 0,
+        classes: list[Any] | None = None,
     ) -> None: ...
     def predict_one(self, x: dict[Any, Any]) -> Any: ...
     def score_one(self, x: dict[Any, Any]) -> Any: ...
@@ -115,11 +154,11 @@ class OnlineLearner:
     def _names(self) -> list[str]: ...
     def _memory(self) -> int: ...
     @property
-    def _longest_probe(self) -> int: ...
-    @property
     def classes_(self) -> list[Any]: ...
     @property
     def n_features_in_(self) -> int: ...
+    @property
+    def _longest_probe(self) -> int: ...
     @property
     def n_mistakes_(self) -> int: ...
     @property
@@ -129,281 +168,25 @@ class OnlineLearner:
     @property
     def radius_(self) -> float: ...
 
-class _Lines:
-    """What all parsers of lines offer. Lines are counted from 0."""
-
-    def parse(self, text: bytes | bytearray | memoryview, /) -> bool: ...
-    def clear(self) -> None: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def lines(self) -> int: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def n_skipped(self) -> int: ...
-    @property
-    def skipped(self) -> list[tuple[int, str]]: ...
-    @property
-    def n_rounded(self) -> int: ...
-    @property
-    def rounded(self) -> tuple[int, str]: ...
-    def row_line(self, row: int, /) -> int: ...
-
-class LibsvmRows(_Lines):
-    """Rows read from LIBSVM text, in arrays that grow."""
-
+class Hypotheses:
     def __init__(
         self,
-        *,
-        single: bool = False,
-        zero_based: bool = False,
-        n_features: int = -1,
-        max_columns: int = -1,
-        label: str = "required",
-        kind: str = "",
-        skip_bad: bool = False,
-        round: bool = False,
+        supports: Rows,
+        classes: int,
+        bias_square: float,
+        updates: tuple[Order, Labels, Labels, Floats],
+        survived: Order,
     ) -> None: ...
-    def append(self, other: LibsvmRows) -> None: ...
-    @property
-    def largest(self) -> int: ...
-    def view(self) -> LibsvmArrays: ...
-    def take(self) -> LibsvmArrays: ...
+    def vote(self, rows: Rows, begin: int, end: int, out: Order) -> tuple[str, int]: ...
 
-# numbers; or codes, and the texts that they stand for
-RowLabels = npt.NDArray[Any] | tuple[npt.NDArray[np.int32], list[str]]
-
-# labels, values, indices, indptr, qids
-LibsvmArrays = tuple[RowLabels | None, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Order | None]
-
-class Names:
-    """Names of features, packed, with their hashes."""
-
-    def __init__(self, strings: Iterable[str]) -> None: ...
-    def __len__(self) -> int: ...
-    def strings(self) -> list[str]: ...
-
-class Vocabulary:
-    """The columns of names: one each, in order of appearance, or by hash."""
-
-    def __init__(self, hash_bits: int | None = None, seed: int = 0) -> None: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def longest_probe(self) -> int: ...
-    def place(self, names: Names, grow: bool) -> Order: ...
-    def names(self, columns: Order) -> list[str]: ...
-    def state(self) -> tuple[npt.NDArray[np.uint8], Order, Order | None]: ...
-    def load(self, bytes: npt.NDArray[np.uint8], offsets: Order, columns: Order | None) -> None: ...
-
-def siphash13(text: bytes, k0: int, k1: int) -> int: ...
-def intern(x: Any) -> tuple[Order, Order, Labels, Floats | None, Names]: ...
-
-NamedCsr = tuple[Floats, npt.NDArray[np.int32], Order, Names]
-LabelledCsr = tuple[
-    RowLabels | None, Floats | None, Floats, npt.NDArray[np.int32], Order, Names
-]  # labels, weights, data, indices, indptr, names
-
-class _NamedLines(_Lines):
-    def view(self) -> LabelledCsr: ...
-    def take(self) -> LabelledCsr: ...
-
-class VwRows(_NamedLines):
-    """Rows read from Vowpal Wabbit text."""
-
-    def __init__(
-        self, *, label: str = "required", kind: str = "", skip_bad: bool = False, round: bool = False
-    ) -> None: ...
-
-class JsonRows(_NamedLines):
-    """Rows read from JSON lines."""
-
-    def __init__(
-        self,
-        label_key: str = "label",
-        weight_key: str | None = None,
-        features_key: str = "features",
-        ignore: Iterable[str] = (),
-        *,
-        label: str = "required",
-        kind: str = "",
-        skip_bad: bool = False,
-        round: bool = False,
-    ) -> None: ...
-
-def number_cells(
-    text: npt.NDArray[np.uint8],
-    delimiter: str,
-    quote: str,
-    targets: npt.NDArray[np.int32],
-    out: Floats,
-    labels: Floats,
-    weights: Floats,
-) -> bool: ...
-def recolumn(
-    data: Floats, indices: npt.NDArray[np.int32], indptr: Order, columns: Order
-) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any]]: ...
-def word_rows(
-    offsets: npt.NDArray[Any],
-    data: npt.NDArray[np.uint8],
-    valid: npt.NDArray[np.uint8] | None,
-    start: int,
-    n: int,
-    prefix: str,
-    ngrams: int = 1,
-    lowercase: bool = True,
-) -> NamedCsr: ...
-
-class Digest:
-    """A digest of examples by their values, in any storage, order and cutting."""
-
-    value: int
-    count: int
-
-    def __init__(self) -> None: ...
-    def add(
-        self,
-        rows: Rows,
-        labels: Labels,
-        weights: Floats | None,
-        order: Order | None,
-        begin: int,
-        end: int,
-    ) -> None: ...
-
-def epoch(
-    learner: Learner,
-    rows: Rows,
-    labels: Labels,
-    weights: Floats | None,
-    order: Order | None,
-    begin: int,
-    end: int,
-    first: bool,
-    digest: Digest | None = None,
-) -> tuple[str, int]: ...
-def pocket_epoch(
-    learner: Learner,
-    streak: Streak,
-    rows: Rows,
-    labels: Labels,
-    weights: Floats | None,
-    order: Order | None,
-    begin: int,
-    end: int,
-    first: bool,
-) -> tuple[str, int]: ...
-def add_errors(
-    learner: Learner,
-    rows: Rows,
-    labels: Labels,
-    weights: Floats | None,
-    order: Order | None,
-    begin: int,
-    end: int,
-    limit: float,
-    total: float,
-) -> tuple[str, int, float]: ...
-def arc_scores(
-    words: npt.NDArray[np.uint64],
-    tags: npt.NDArray[np.uint64],
-    table: npt.NDArray[np.uint64],
-    extra: npt.NDArray[np.uint64],
-    bits: int,
-    w: npt.NDArray[np.float64],
-    out: npt.NDArray[np.float64],
-) -> None: ...
-def tree_places(
-    words: npt.NDArray[np.uint64],
-    tags: npt.NDArray[np.uint64],
-    table: npt.NDArray[np.uint64],
-    extra: npt.NDArray[np.uint64],
-    bits: int,
-    heads: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]: ...
-def eisner(scores: npt.NDArray[np.float64], out: npt.NDArray[np.int64]) -> None: ...
-def winnow_epoch(
-    exponents: Labels,
-    table: Floats,
-    theta: float,
-    balanced: bool,
-    eliminates: bool,
-    rows: Rows,
-    labels: Labels,
-    order: Order | None,
-    begin: int,
-    end: int,
-) -> tuple[int, int]: ...
-def winnow_scores(
-    exponents: Labels,
-    table: Floats,
-    theta: float,
-    balanced: bool,
-    rows: Rows,
-    begin: int,
-    end: int,
-    out: Floats,
-) -> None: ...
-def scan(
-    learner: Learner,
-    rows: Rows,
-    weights: Floats | None,
-    order: Order | None,
-    begin: int,
-    end: int,
-    labels: Labels | None = None,
-    digest: Digest | None = None,
-) -> tuple[str, int, bool]: ...
-def row_norms(rows: Rows, bias_square: float) -> Floats: ...
-def add_columns(rows: Rows, sums: Floats) -> int: ...
-def smallest(
-    learner: Learner,
-    rows: Rows,
-    labels: Labels,
-    weights: Floats | None,
-    order: Order | None,
-    begin: int,
-    end: int,
-    guarded: bool,
-    stop: bool,
-) -> tuple[str, int, float, int, bool, bool, float]: ...
-def predict(learner: Learner, rows: Rows, begin: int, end: int, out: Labels) -> tuple[str, int]: ...
-def scores(learner: Learner, rows: Rows, begin: int, end: int, out: Floats) -> tuple[str, int]: ...
-def votes(
-    supports: Rows,
-    support: Order,
-    step: Floats,
-    label: Labels,
-    rival: Labels,
-    survived: Order,
-    classes: int,
-    bias_square: float,
-    rows: Rows,
-    begin: int,
-    end: int,
-    out: Order,
-) -> tuple[str, int]: ...
-def lowest(
-    rows: Rows,
-    labels: Labels,
-    sample_weights: Floats | None,
-    weights: Floats,
-    bias: Floats,
-    classes: int,
-    begin: int,
-    end: int,
-    k: int,
-) -> tuple[Order, Floats]: ...
-def mdm(gram: Floats, alpha: Floats, steps: int, tolerance: float) -> int: ...
-def wolfe(gram: Floats, alpha: Floats, rounds: int, tolerance: float) -> bool: ...
+class Winnow:
+    def __init__(self, table: Floats, theta: float, balanced: bool, eliminates: bool = False) -> None: ...
+    def epoch(self, exponents: Labels, examples: Examples, begin: int, end: int) -> tuple[int, int]: ...
+    def scores(self, exponents: Labels, rows: Rows, begin: int, end: int, out: Floats) -> None: ...
 
 class Cancelling:
-    """Rows that prove inseparability by themselves, as they are met."""
-
     def __init__(self, classes: int, lifted: bool, tie_is_mistake: bool) -> None: ...
+    def look(self, rows: Rows, labels: Labels, begin: int, end: int) -> int: ...
     @property
     def strict(self) -> tuple[int, int]: ...
     @property
@@ -412,72 +195,54 @@ class Cancelling:
     def nonzeros(self) -> int: ...
     @property
     def zero_rows(self) -> int: ...
-    def look(self, rows: Rows, labels: Labels, begin: int, end: int) -> int: ...
 
 class Pass:
-    """The k pairs with the smallest u·z, by sums whose rounding is defined."""
-
     def __init__(self, weights: Floats, bias: Floats, classes: int, count: int) -> None: ...
     def run(self, rows: Rows, labels: Labels, begin: int, end: int) -> None: ...
     def found(self) -> tuple[Order, Floats]: ...
 
 def add_rows(rows: Rows, own: Order, rival: Order, shares: Floats, weights: Floats) -> None: ...
-def exact_dot(a: Floats, b: Floats, compensated: bool = True) -> tuple[int, float]: ...
-def advise_huge_pages(array: Floats, huge: bool = True) -> None: ...
-def format_dense(
-    x: Floats, heads: npt.NDArray[np.uint8], head_begins: Order, between: bytes, tail: bytes
-) -> bytes: ...
-def format_sparse(
-    data: Floats,
-    indices: Order,
-    indptr: Order,
-    heads: npt.NDArray[np.uint8],
-    head_begins: Order,
-    names: tuple[npt.NDArray[np.uint8], Order] | None,
-    between: bytes,
-    tail: bytes,
-) -> bytes: ...
+
+class Kernel:
+    def __init__(
+        self, name: str, gamma: float = 1.0, coef0: float = 0.0, degree: int = 1, offset: float = 0.0
+    ) -> None: ...
 
 class Panel:
-    """Some rows, ready for kernel values with many others."""
-
-    def __init__(
-        self, kernel: str, gamma: float, coef0: float, degree: int, offset: float, rows: Rows, which: Order
-    ) -> None: ...
+    def __init__(self, kernel: Kernel, rows: Rows, which: Order) -> None: ...
     @property
     def size(self) -> int: ...
     def values(
-        self, rows: Rows, order: Order | None, begin: int, end: int, out: Floats, jobs: int = 1
+        self, rows: Rows, begin: int, end: int, out: Floats, order: Order | None = None, jobs: int = 1
     ) -> None: ...
-    def add_scores(
+    def add_scores(self, rows: Rows, begin: int, end: int, coef: Floats, scores: Floats) -> None: ...
+    def push(
         self,
         rows: Rows,
-        begin: int,
-        end: int,
         coef: Floats,
         scores: Floats,
-        kept: dict[int, Floats] = {},
-        keep: dict[int, Floats] = {},
+        kept: Mapping[int, Floats],
+        keep: Mapping[int, Floats],
         jobs: int = 1,
     ) -> None: ...
 
 def add_products(values: Floats, coef: Floats, scores: Floats) -> None: ...
 
 class Rounding:
-    """How far float scores may be from the exact ones: size times slack."""
-
-    def __init__(self, columns: int, largest: float, whole: bool) -> None: ...
-    whole: bool
-    weight: Floats
+    def __init__(self, columns: int, largest: float, whole: bool, known: bool) -> None: ...
     @property
     def terms(self) -> int: ...
+    @property
+    def known(self) -> bool: ...
+
+    whole: bool
+    weight: Floats
+
     @property
     def slack(self) -> Floats: ...
     def add(self, move: Floats, size: float) -> None: ...
 
 class Block:
-    """Visits to a block of rows: stops where it needs a decision or kernel values."""
-
     def __init__(
         self,
         scores: Floats,
@@ -485,7 +250,6 @@ class Block:
         sizes: Floats,
         joint: bool,
         tie_is_mistake: bool,
-        known: bool,
         rounding: Rounding,
     ) -> None: ...
     @property
@@ -503,63 +267,16 @@ def joint_kernel_votes(
     values: Floats, support: Order, label: Labels, rival: Labels, survived: Floats, out: Floats
 ) -> None: ...
 
-class Bits:
-    """Rows of 0 and 1, packed into words; refuses other values."""
-
-    def __init__(self, rows: Rows) -> None: ...
-    @property
-    def n(self) -> int: ...
-    def ones(self) -> Order: ...
-    def common(self, other: Bits) -> Order: ...
-
-class ConjunctionLearner:
-    """Exact scores of packed rows, and the perceptron on them."""
-
-    def __init__(self, rows: Bits, columns: int, joint: bool, tie_is_mistake: bool, bias: bool) -> None: ...
-    @property
-    def n_made(self) -> int: ...
-    def begin_with(self, supports: Bits, alpha: Order) -> None: ...
-    def visit(self, labels: Labels, order: Order, begin: int, end: int, count: int, limit: int) -> int: ...
-    def move(self, row: int, count: int, moves: Order) -> None: ...
-    def push(self, begin: int, end: int) -> None: ...
-    def made(self, since: int) -> tuple[Order, Order, Floats]: ...
-    def is_right(self, row: int, label: int, strictly: bool) -> bool: ...
-    def margins(self, labels: Labels) -> tuple[Floats, Order]: ...
-    def norms_squared(self) -> tuple[Floats, Order]: ...
-    def scores(self) -> tuple[Floats, Order]: ...
-
-def conjunction_scores(
-    rows: Bits,
-    supports: Bits,
-    alpha: Order,
-    bias: bool,
-    divisor: float,
-    begin: int,
-    end: int,
-    out: Floats,
-) -> None: ...
-def conjunction_votes(
-    rows: Bits,
-    supports: Bits,
-    used: Order,
-    moves: npt.NDArray[np.int8],
-    survived: Floats,
-    joint: bool,
-    bias: bool,
-    begin: int,
-    end: int,
-    out: Floats,
-) -> None: ...
+class BudgetRule:
+    def __init__(
+        self, policy: str, budget: int, columns: int, joint: bool = False, tie_is_mistake: bool = False
+    ) -> None: ...
 
 class Budgeted:
-    """The coefficients of a kernel perceptron with a budget, and its policy."""
-
-    visits: int
-
-    def __init__(self, policy: str, budget: int, columns: int, joint: bool, tie_is_mistake: bool) -> None: ...
+    def __init__(self, rule: BudgetRule) -> None: ...
     def decide(self, values: Floats, label: int) -> bool: ...
     def update(
-        self, values: Floats, label: int, self_: float, same: int, draw: float, of_oldest: Floats | None, /
+        self, values: Floats, label: int, own: float, same: int, draw: float, of_oldest: Floats | None = None
     ) -> int: ...
     def add_class(self) -> None: ...
     def coefficients(self, averaged: bool) -> Floats: ...
@@ -586,34 +303,13 @@ class Budgeted:
     @property
     def close(self) -> int: ...
 
-class RowBudget(Budgeted):
-    """The same with its supports, for a kernel of rows."""
+    visits: int
 
-    def __init__(
-        self,
-        policy: str,
-        budget: int,
-        columns: int,
-        joint: bool,
-        tie_is_mistake: bool,
-        kernel: str,
-        gamma: float,
-        coef0: float,
-        degree: int,
-        offset: float,
-        sparse: bool,
-        features: int,
-    ) -> None: ...
+class RowBudget(Budgeted):
+    def __init__(self, rule: BudgetRule, kernel: Kernel, sparse: bool, features: int) -> None: ...
     def check(self, rows: Rows, begin: int, end: int) -> tuple[str, int, float]: ...
     def learn(
-        self,
-        rows: Rows,
-        labels: Labels,
-        order: Order | None,
-        begin: int,
-        end: int,
-        base: int,
-        draws: Floats | None,
+        self, examples: Examples, begin: int, end: int, base: int, draws: Floats | None = None
     ) -> None: ...
     def scores(self, rows: Rows, begin: int, end: int, averaged: bool, out: Floats) -> None: ...
     def set_columns(self, columns: int) -> None: ...
@@ -621,26 +317,71 @@ class RowBudget(Budgeted):
     def set_supports(self, rows: Rows, number: Order) -> None: ...
     @property
     def features(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
 
 class DictReader:
-    """Dicts of features as rows: columns by name or by hash."""
-
     def __init__(self, hash_bits: int | None, seed: int) -> None: ...
-    def read(self, x: dict[Any, Any], add: bool) -> tuple[Floats, Order]: ...
+    def read(self, x: object, add: bool) -> tuple[Floats, Order]: ...
     def undo(self) -> None: ...
     def names(self) -> list[str]: ...
     def add_names(self, names: list[str]) -> None: ...
     @property
     def columns(self) -> int: ...
 
-class Sentences:
-    """Sentences as feature numbers, read in place."""
+class Bits:
+    def __init__(self, rows: Rows) -> None: ...
+    @property
+    def n(self) -> int: ...
+    def ones(self) -> Order: ...
+    def common(self, other: Bits) -> Order: ...
 
-    def __init__(self, starts: Order, indptr: Order, ids: Labels, values: Floats | None) -> None: ...
+class ConjunctionLearner:
+    def __init__(self, rows: Bits, columns: int, joint: bool, tie_is_mistake: bool, bias: bool) -> None: ...
+    def begin_with(self, supports: Bits, alpha: Order) -> None: ...
+    @property
+    def n_made(self) -> int: ...
+    def visit(self, labels: Labels, order: Order, begin: int, end: int, count: int, limit: int) -> int: ...
+    def move(self, row: int, count: int, moves: Order) -> None: ...
+    def push(self, begin: int, end: int) -> None: ...
+    def made(self, since: int) -> tuple[Order, Order, Floats]: ...
+    def is_right(self, row: int, label: int, strictly: bool) -> bool: ...
+    def margins(self, labels: Labels) -> tuple[Floats, Order]: ...
+    def norms_squared(self) -> tuple[Floats, Order]: ...
+    def scores(self) -> tuple[Floats, Order]: ...
+
+class ConjunctionScores:
+    def __init__(self, supports: Bits, alpha: Order, bias: bool, divisor: float) -> None: ...
+    def scores(self, rows: Bits, begin: int, end: int, out: Floats) -> None: ...
+
+class ConjunctionVotes:
+    def __init__(
+        self, supports: Bits, used: Order, moves: NDArray[np.int8], survived: Floats, joint: bool, bias: bool
+    ) -> None: ...
+    def vote(self, rows: Bits, begin: int, end: int, out: Floats) -> None: ...
+
+class Sentences:
+    def __init__(self, starts: Order, indptr: Order, ids: Labels, values: Floats | None = None) -> None: ...
     @property
     def features(self) -> int: ...
 
-class _TaggerLearner:
+class Allowed:
+    def __init__(self, step: NDArray[np.uint8], start: NDArray[np.uint8], end: NDArray[np.uint8]) -> None: ...
+
+class Emissions:
+    def __init__(self, features: int, used: Order, at: Order, label: Labels, weights: Floats) -> None: ...
+
+class WholeTaggerLearner:
+    def __init__(
+        self,
+        slots: Labels,
+        rows: int,
+        emissions: Labels,
+        transitions: Labels,
+        allowed: Allowed,
+        sums: tuple[Floats, Floats] | None = None,
+    ) -> None: ...
+
     visits: int
     mistakes: int
     updates: int
@@ -649,72 +390,61 @@ class _TaggerLearner:
     radius2: float
     largest: float
 
-    def __init__(
-        self,
-        labels: int,
-        slots: Labels,
-        rows: int,
-        emissions: npt.NDArray[Any],
-        transitions: npt.NDArray[Any],
-        emission_sums: Floats | None,
-        transition_sums: Floats | None,
-        step: npt.NDArray[np.uint8],
-        start: npt.NDArray[np.uint8],
-        end: npt.NDArray[np.uint8],
-    ) -> None: ...
     @property
     def rows(self) -> int: ...
     def pairs(self) -> tuple[int, Order, Order, Labels, Floats, Floats | None]: ...
     def epoch(
-        self, sentences: Sentences, labels: Labels, order: Order | None, begin: int, end: int
+        self, sentences: Sentences, labels: Labels, begin: int, end: int, order: Order | None = None
     ) -> None: ...
 
-class TaggerLearner(_TaggerLearner):
-    """Weights of a tagger under training, and counts."""
-
-class WholeTaggerLearner(_TaggerLearner):
-    """The same with weights of int32."""
-
-class TaggerScorer:
-    """What tags: weights by feature, weights of bigrams, what is allowed."""
-
+class TaggerLearner:
     def __init__(
         self,
-        labels: int,
-        features: int,
-        used: Order,
-        at: Order,
-        label: Labels,
-        weights: Floats,
+        slots: Labels,
+        rows: int,
+        emissions: Floats,
         transitions: Floats,
-        step: npt.NDArray[np.uint8],
-        start: npt.NDArray[np.uint8],
-        end: npt.NDArray[np.uint8],
+        allowed: Allowed,
+        sums: tuple[Floats, Floats] | None = None,
     ) -> None: ...
+
+    visits: int
+    mistakes: int
+    updates: int
+    wrong_tokens: int
+    norm2: float
+    radius2: float
+    largest: float
+
+    @property
+    def rows(self) -> int: ...
+    def pairs(self) -> tuple[int, Order, Order, Labels, Floats, Floats | None]: ...
+    def epoch(
+        self, sentences: Sentences, labels: Labels, begin: int, end: int, order: Order | None = None
+    ) -> None: ...
+
+class TaggerScorer:
+    def __init__(self, emissions: Emissions, transitions: Floats, allowed: Allowed) -> None: ...
     def tag(self, sentences: Sentences, begin: int, end: int, out: Labels) -> None: ...
     def through(self, sentences: Sentences, begin: int, end: int, out: Floats) -> None: ...
     def gaps(self, sentences: Sentences, labels: Labels, begin: int, end: int, out: Floats) -> None: ...
 
 class Tokens:
-    """Sentences as numbers of the values of their cells."""
-
     @property
     def n(self) -> int: ...
     @property
     def n_sentences(self) -> int: ...
 
 class TemplateIndex:
-    """Values, functions of values, and the features that templates make of them."""
-
     def __init__(
         self,
         columns: int,
-        derived: list[int],
-        templates: list[tuple[str, list[tuple[int, int, bool]], str]],
+        derived: Sequence[int],
+        templates: Sequence[tuple[str, Sequence[tuple[int, int, bool]], str]],
     ) -> None: ...
     @property
     def size(self) -> int: ...
-    def tokens(self, sentences: Any, places: list[int], names: list[str]) -> Tokens: ...
+    def tokens(self, sentences: object, places: Sequence[int], names: list[str]) -> Tokens: ...
     def waiting(self, column: int, tokens: Tokens) -> list[str]: ...
     def derive(self, column: int, texts: list[str], results: dict[int, list[str | None]]) -> None: ...
     def expand(self, tokens: Tokens, grow: bool, memory: int) -> tuple[Order, Order, Labels] | None: ...
@@ -724,14 +454,16 @@ class TemplateIndex:
     def names(self, features: Order) -> list[str]: ...
     def values(self, domain: int) -> list[str]: ...
     def met(self, domain: int) -> int: ...
-    def state(self) -> tuple[npt.NDArray[np.uint16], list[Labels]]: ...
-    def load(self, values: list[list[str]], order: npt.NDArray[np.uint16], rows: list[Labels]) -> None: ...
+    def state(self) -> tuple[NDArray[np.uint16], list[Labels]]: ...
+    def load(
+        self, values: Sequence[Sequence[str]], order: NDArray[np.uint16], rows: Sequence[Labels]
+    ) -> None: ...
 
-def whole_sentences(text: npt.NDArray[np.uint8]) -> int: ...
+def whole_sentences(text: NDArray[np.uint8]) -> int: ...
 
-class SentenceLines:
-    """What the parsers of sentences share."""
-
+class ColumnLines:
+    def __init__(self, kind: str, width: int, columns: Sequence[int], label: int, expected: str) -> None: ...
+    def parse(self, text: NDArray[np.uint8]) -> Tokens | None: ...
     @property
     def problem(self) -> str: ...
     @property
@@ -742,17 +474,214 @@ class SentenceLines:
     def lines_of(self) -> Labels: ...
     def spots(self) -> Order: ...
 
-class ColumnLines(SentenceLines):
-    """A parser of sentences whose lines are cells."""
+def tagged(
+    text: bytes, spots: Order, tags: Labels, names: Sequence[str], joint: str, behind: bool
+) -> bytes: ...
 
-    def __init__(self, kind: str, width: int, columns: list[int], label: int, expected: str) -> None: ...
-    def parse(self, text: npt.NDArray[np.uint8]) -> Tokens | None: ...
+class Arcs:
+    def __init__(
+        self,
+        words: NDArray[np.uint64],
+        tags: NDArray[np.uint64],
+        table: NDArray[np.uint64],
+        extra: NDArray[np.uint64],
+        bits: int,
+    ) -> None: ...
+    def scores(self, w: Floats, out: Floats) -> None: ...
+    def places(self, heads: Order) -> Order: ...
 
-class AttributeLines(SentenceLines):
-    """A parser of sentences in CRFsuite's text."""
+def eisner(scores: Floats, out: Order) -> None: ...
 
-    def parse(
-        self, text: npt.NDArray[np.uint8]
-    ) -> tuple[Order, Order, Labels, Floats | None, Names] | None: ...
+class NumberCells:
+    def __init__(self, delimiter: str, quote: str, targets: Labels) -> None: ...
+    def read(self, text: NDArray[np.uint8], out: Floats, labels: Floats, weights: Floats) -> bool: ...
 
-def tagged(text: bytes, spots: Order, tags: Labels, names: list[str], joint: str, behind: bool) -> bytes: ...
+class RowFormat:
+    def __init__(
+        self, between: bytes, tail: bytes, names: tuple[NDArray[np.uint8], Order] | None = None
+    ) -> None: ...
+    def dense(self, x: Floats, heads: NDArray[np.uint8], head_begins: Order) -> bytes: ...
+    def sparse(
+        self, data: Floats, indices: Order, indptr: Order, heads: NDArray[np.uint8], head_begins: Order
+    ) -> bytes: ...
+
+class LibsvmRows:
+    def __init__(
+        self,
+        options: LineOptions = ...,
+        *,
+        single: bool = False,
+        zero_based: bool = False,
+        n_features: int = -1,
+        max_columns: int = -1,
+    ) -> None: ...
+    def append(self, other: LibsvmRows) -> None: ...
+    @property
+    def largest(self) -> int: ...
+    def parse(self, text: NDArray[np.uint8]) -> bool: ...
+    def clear(self) -> None: ...
+    def row_line(self, row: int) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_skipped(self) -> int: ...
+    @property
+    def skipped(self) -> list[tuple[int, str]]: ...
+    @property
+    def n_rounded(self) -> int: ...
+    @property
+    def rounded(self) -> tuple[int, str]: ...
+    def view(
+        self,
+    ) -> tuple[
+        Floats | tuple[Labels, list[str]] | None,
+        NDArray[np.float32] | Floats,
+        Labels | Order,
+        Labels | Order,
+        Order | None,
+    ]: ...
+    def take(
+        self,
+    ) -> tuple[
+        Floats | tuple[Labels, list[str]] | None,
+        NDArray[np.float32] | Floats,
+        Labels | Order,
+        Labels | Order,
+        Order | None,
+    ]: ...
+
+class LineOptions:
+    def __init__(
+        self, label: str = "required", kind: str = "", skip_bad: bool = False, round: bool = False
+    ) -> None: ...
+
+class Names:
+    def __init__(self, strings: Iterable[str]) -> None: ...
+    def __len__(self) -> int: ...
+    def strings(self) -> list[str]: ...
+
+class Vocabulary:
+    def __init__(self, hash_bits: int | None = None, seed: int = 0) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def longest_probe(self) -> int: ...
+    def place(self, names: Names, grow: bool) -> Order: ...
+    def names(self, columns: Order) -> list[str]: ...
+    def state(self) -> tuple[NDArray[np.uint8], Order, Order | None]: ...
+    def load(self, bytes: NDArray[np.uint8], offsets: Order, columns: Order | None) -> None: ...
+
+def siphash13(text: bytes, k0: int, k1: int) -> int: ...
+def intern(x: object) -> tuple[Order, Order, Labels, Floats | None, Names]: ...
+def recolumn(
+    data: Floats, indices: Labels, indptr: Order, columns: Order
+) -> tuple[Floats, Labels, Labels] | tuple[Floats, Order, Order]: ...
+
+class VwRows:
+    def __init__(self, options: LineOptions = ...) -> None: ...
+    def parse(self, text: NDArray[np.uint8]) -> bool: ...
+    def clear(self) -> None: ...
+    def row_line(self, row: int) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_skipped(self) -> int: ...
+    @property
+    def skipped(self) -> list[tuple[int, str]]: ...
+    @property
+    def n_rounded(self) -> int: ...
+    @property
+    def rounded(self) -> tuple[int, str]: ...
+    def view(
+        self,
+    ) -> tuple[Floats | tuple[Labels, list[str]] | None, Floats | None, Floats, Labels, Order, Names]: ...
+    def take(
+        self,
+    ) -> tuple[Floats | tuple[Labels, list[str]] | None, Floats | None, Floats, Labels, Order, Names]: ...
+
+class JsonRows:
+    def __init__(
+        self,
+        options: LineOptions = ...,
+        label_key: str = "label",
+        weight_key: str | None = None,
+        features_key: str = "features",
+        ignore: Iterable[str] = (),
+    ) -> None: ...
+    def parse(self, text: NDArray[np.uint8]) -> bool: ...
+    def clear(self) -> None: ...
+    def row_line(self, row: int) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_skipped(self) -> int: ...
+    @property
+    def skipped(self) -> list[tuple[int, str]]: ...
+    @property
+    def n_rounded(self) -> int: ...
+    @property
+    def rounded(self) -> tuple[int, str]: ...
+    def view(
+        self,
+    ) -> tuple[Floats | tuple[Labels, list[str]] | None, Floats | None, Floats, Labels, Order, Names]: ...
+    def take(
+        self,
+    ) -> tuple[Floats | tuple[Labels, list[str]] | None, Floats | None, Floats, Labels, Order, Names]: ...
+
+class Words:
+    def __init__(self, prefix: str, ngrams: int = 1, lowercase: bool = True) -> None: ...
+    def rows(
+        self,
+        offsets: NDArray[Any],
+        data: NDArray[np.uint8],
+        start: int,
+        n: int,
+        valid: NDArray[np.uint8] | None = None,
+    ) -> tuple[Floats, Labels, Order, Names]: ...
+
+class AttributeLines:
+    def __init__(self) -> None: ...
+    def parse(self, text: NDArray[np.uint8]) -> tuple[Order, Order, Labels, Floats | None, Names] | None: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def label_values(self) -> list[str]: ...
+    def labels(self) -> Labels: ...
+    def lines_of(self) -> Labels: ...
+    def spots(self) -> Order: ...
+
+class ToLearn:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+
+class ToRead:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+
+class Turns:
+    def __init__(self) -> None: ...
+    @property
+    def learning(self) -> ToLearn: ...
+    @property
+    def reading(self) -> ToRead: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...

@@ -1,13 +1,13 @@
-"""Checks a certificate against data, and trusts nothing: this file needs only Python and NumPy.
+"""Checks a certificate against data without trusting it: this file needs only Python and NumPy.
 
 A row x of class y stands for vectors z, one for each other class r, its rival: z has a block for every class,
 (c, x) in block y, −(c, x) in block r and 0 elsewhere; c is the bias coordinate of the certificate (0: none).
-Of two classes only the second has a block: z = (c, x) for its rows, −(c, x) for the others. The margin γ of
+With two classes only the second has a block: z = (c, x) for its rows, −(c, x) for the others. The margin γ of
 the data is the largest value, over all u of length 1, of the smallest u·z. Below, the first number of a block
-is multiplied by c, and so is an intercept: what it adds to a score. Floats are whole numbers over powers of
-two, and every sum has one true value: it is computed in float64 with a bound on its error, and in whole
-numbers where that leaves a doubt. Decimal text, in a file of data, means the double that is nearest to it.
-What a check costs is counted in steps before it is done, and refused beyond a limit.
+is multiplied by c, so it is an intercept: the amount added to a score. Floats are integers over powers of
+two, so every sum has one true value: it is computed in float64 with an error bound, and in integers if that
+does not decide. Decimal text in a data file means the nearest double.
+The cost of a check is counted in steps in advance; beyond a limit the check is refused.
 Usage: python -m novikoff.checker CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]
 """
 
@@ -27,24 +27,24 @@ from typing import Any
 import numpy as np
 
 MAX_BYTES, MAX_CLAIMS, MAX_VISITS = 1 << 27, 100, 10**9  # of a certificate, of a run
-MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # of a whole number, of a label that is one
-MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε beside R², far above what rounding can amount to
-MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of rows that are written out for one
-MAX_WORK = 200_000_000  # steps: products of whole numbers of 64 bits, or sixteen products of floats
-ENTRIES = 1 << 20  # that are looked at together
+MAX_BITS, MAX_LABEL = 1 << 20, 10_000  # bits of an integer, of an integer label
+MAX_SLACK = Fraction(1, 1 << 20)  # of a run: ε/R², far above any accumulated rounding
+MAX_DEGREE, MAX_CELLS = 1000, 1 << 24  # of a kernel, of dense rows for a kernel
+MAX_WORK = 200_000_000  # steps: a product of 64-bit integers, or sixteen products of floats
+ENTRIES = 1 << 20  # processed at a time
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 INTEGER, INDEX = re.compile(r"[-+]?\d+", re.ASCII), re.compile(r"\d{1,18}", re.ASCII)
 HEXADECIMAL, SIGNED = re.compile("0*[1-9a-f][0-9a-f]*"), re.compile("-?[0-9a-f]+")
 USUAL = ("label", "class", "target", "y")  # names of the column with the labels
-NO_NAMES = {"", "na", "n/a", "null", "?", "nan", "inf", "-inf", "+inf", "infinity"}  # nor numbers
+NO_NAMES = {"", "na", "n/a", "null", "?", "nan", "inf", "-inf", "+inf", "infinity"}  # no names
 
 
 class Refused(ValueError):
-    """What is wrong with a certificate, or with the data, in one line."""
+    """An error in a certificate or in the data, described in one line."""
 
 
 class TooMuchWork(Refused):
-    """Nothing is known to be wrong, but to find out would take more work than is allowed."""
+    """No error was found, but the check would take more work than is allowed."""
 
 
 def need(holds: Any, reason: str) -> None:
@@ -53,18 +53,18 @@ def need(holds: Any, reason: str) -> None:
 
 
 def printable(text: Any) -> str:
-    """Without what a terminal would obey: names and labels come from whoever made the files."""
+    """Text without terminal control characters: names and labels come from untrusted files."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
 
 
 def product(bits: int, other: int) -> int:
-    """How many steps it takes to multiply whole numbers of so many bits: Karatsuba's, by words of 64."""
+    """Steps of Karatsuba multiplication of integers with these numbers of bits, in words of 64 bits."""
     short, long = sorted((1 + bits // 64, 1 + other // 64))
     return int(long * short**0.6)
 
 
 def reduction(bits: int) -> int:
-    """How many steps it takes to bring a fraction of such numbers into lowest terms."""
+    """Steps to reduce a fraction of integers with this number of bits to lowest terms."""
     return 60 + (1 + bits // 64) ** 2 // 5
 
 
@@ -72,7 +72,7 @@ class Data:
     """Row i is `values` at `columns`, from `ends[i]` to `ends[i + 1]`: a 1 in column 0, then its nonzeros."""
 
     def __init__(self, X: Any, y: Any) -> None:
-        """Of an array, a list of rows, or a matrix in CSR or CSC form, which says so itself (`format`)."""
+        """X is an array, a list of rows, or a matrix in CSR or CSC form (by its attribute `format`)."""
         form = getattr(X, "format", None) if hasattr(X, "indptr") else None
         sparse = form in ("csr", "csc")
         known = sparse or isinstance(X, np.ndarray | list | tuple) or one_type(X)
@@ -90,13 +90,13 @@ class Data:
             lines, across = (n, width) if form == "csr" else (width, n)
             fits = len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(values) == len(minor)
             minor, ends = minor.astype(np.int64), ends.astype(np.int64)
-            need(fits and (np.diff(ends) >= 0).all(), "the sparse rows do not fit together")
+            need(fits and (np.diff(ends) >= 0).all(), "the arrays of the sparse rows do not match")
             need(((minor >= 0) & (minor < across)).all(), "a column is out of range")
             major = np.repeat(np.arange(lines), np.diff(ends))
             rows, columns = (major, minor) if form == "csr" else (minor, major)
             order = np.lexsort((columns, rows))
             rows, columns, values = rows[order], columns[order], values[order]
-            need(((np.diff(rows) > 0) | (np.diff(columns) > 0)).all(), "a row has a column twice")
+            need(((np.diff(rows) > 0) | (np.diff(columns) > 0)).all(), "a row has the same column twice")
             rows, columns, values = rows[values != 0], columns[values != 0], values[values != 0]
         else:
             rows, columns = np.nonzero(values)
@@ -117,17 +117,17 @@ class Data:
         starts, self.ends = np.cumsum(counts) - counts, np.append(0, np.cumsum(counts + 1))
         self.values, self.width = np.insert(values.astype(float), starts, 1), int(columns.max(initial=-1)) + 2
         self.columns, self.bits = np.insert(columns + 1, starts, 0), bits_of(self.values)
-        self.size = self.bits + max(int(np.frexp(np.abs(self.values).max())[1]), 1)  # bits of a whole number
+        self.size = self.bits + max(int(np.frexp(np.abs(self.values).max())[1]), 1)  # bits of an integer
 
     def take(self, rows: Any) -> tuple[Any, Any, Any]:
-        """The columns and values of these rows, and where in them each row starts."""
+        """The columns and values of these rows, and the position where each row starts."""
         size = self.ends[rows + 1] - self.ends[rows]
         starts = np.cumsum(size) - size
         place = np.arange(size.sum()) + np.repeat(self.ends[rows] - starts, size)
         return self.columns[place], self.values[place], starts
 
     def written_out(self, row: int) -> Any:
-        """All columns of a row but the first, as whole numbers over 2^bits."""
+        """All columns of a row but the first, as integers over 2^bits."""
         columns, values, _ = self.take(np.array([row]))
         x = np.zeros(self.width, dtype=object)
         x[columns] = wholes(values, self.bits)
@@ -135,12 +135,12 @@ class Data:
 
 
 def one_type(X: Any) -> bool:
-    """Whether it is a frame whose columns have one type, so that an array of it holds the same values."""
+    """Whether X is a frame whose columns share one type, so that an array holds the same values."""
     return hasattr(X, "dtypes") and hasattr(X, "columns") and len({*X.dtypes}) == 1
 
 
 def exact_array(given: Any) -> Any:
-    """An array of the same values: lists that NumPy would round and masks that it would drop are refused."""
+    """An array of the same values; refuses lists that NumPy would round and masks that it would drop."""
 
     def exact(value: Any) -> bool:
         value = value.tolist() if hasattr(value, "tolist") else value
@@ -150,25 +150,27 @@ def exact_array(given: Any) -> Any:
 
     parts = [given, *given] if isinstance(given, list | tuple) else [given]
     masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
-    need(not masked, "masked arrays are not read: fill or drop what is masked")
+    need(not masked, "masked arrays are not accepted: fill or drop the masked values")
     need(
-        not isinstance(given, list | tuple) or exact(given), "the data hold an integer which no double equals"
+        not isinstance(given, list | tuple) or exact(given), "the data hold an integer that no double equals"
     )
-    return array_of(given, "the data are no array")
+    return array_of(given, "the data are not an array")
 
 
 def array_of(given: Any, otherwise: str) -> Any:
     try:
         return np.asarray(given)
-    except Exception as error:  # of any library whose objects these are
+    except Exception as error:  # of any type: the object can be from any library
         raise Refused(f"{otherwise}: {error}") from None
 
 
 def labels_of(y: Any) -> list[str]:
-    """The labels in words; two that are different stay different."""
-    need(not isinstance(y, np.ma.MaskedArray), "masked labels are not read: fill or drop what is masked")
+    """The labels as text; different labels stay different."""
+    need(
+        not isinstance(y, np.ma.MaskedArray), "masked labels are not accepted: fill or drop the masked labels"
+    )
     if not isinstance(y, list | tuple):
-        y = array_of(y, "the labels are no array")
+        y = array_of(y, "the labels are not an array")
         plain = y.dtype.kind in "iubUOT" or (y.dtype.kind == "f" and y.dtype.itemsize <= 8)
         need(plain and y.ndim == 1, f"labels must be one list of numbers or texts, not {y.dtype}{y.shape}")
         y = y.tolist()
@@ -178,27 +180,27 @@ def labels_of(y: Any) -> list[str]:
     ]
     for label in given:
         if not isinstance(label, str | int | float):
-            raise Refused(f"{label!r} is no label")
+            raise Refused(f"{label!r} is not a label")
     texts = {label: as_text(label) for label in {*given}}
-    need(len({*texts.values()}) == len(texts), "two labels are written alike, such as 1 and '1'")
+    need(len({*texts.values()}) == len(texts), "two labels have the same text, such as 1 and '1'")
     return [texts[label] for label in given]
 
 
 def as_text(label: Any) -> str:
-    """A label in words: 1 for 1.0."""
+    """A label as text: 1 for 1.0."""
     if isinstance(label, str):
         return label
     if isinstance(label, int):
         need(abs(label).bit_length() <= MAX_LABEL, f"a label is an integer of more than {MAX_LABEL} bits")
         return str(int(label))
-    need(math.isfinite(label), f"{label!r} is no label")
+    need(math.isfinite(label), f"{label!r} is not a label")
     return str(int(label)) if label == int(label) else repr(label)
 
 
 def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[Any, list[Any]]:
-    """Rows and labels of a CSV file of numbers, by its name, or of plain LIBSVM text (columns from 1).
+    """Rows and labels of a numeric CSV file, if its name ends in .csv, else of LIBSVM text (columns from 1).
 
-    Labels are numbers if all of them are. `header` says whether the first row of a CSV file has names.
+    Labels are numbers if all of them are. `header` states whether the first row of a CSV file has names.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         try:
@@ -219,13 +221,13 @@ def read_data(path: Any, label: str = "", header: bool | None = None) -> tuple[A
 
 
 def number_of(text: str, label: bool = False) -> float:
-    """The double nearest to decimal text; integers, if they are no labels, have to be doubles themselves."""
-    need(NUMBER.fullmatch(text), f"{text!r} is no number")
+    """The double nearest to decimal text; integers, except labels, must be doubles exactly."""
+    need(NUMBER.fullmatch(text), f"{text!r} is not a number")
     value = float(text)
     need(math.isfinite(value), f"{text} is beyond the largest double")
     need(
         label or not INTEGER.fullmatch(text) or int(text) == value,
-        f"{text} is an integer which no double equals",
+        f"{text} is an integer that no double equals",
     )
     return value
 
@@ -236,7 +238,7 @@ def read_libsvm(file: Any) -> tuple[Any, list[str]]:
     for k, row in enumerate(rows):
         need(":" not in row[0], f"row {k} has no label, but begins with {row[0]!r}")
     for column, _ in pairs:
-        need(INDEX.fullmatch(column), f"{column!r} is no number of a column")
+        need(INDEX.fullmatch(column), f"{column!r} is not a column number")
     columns = np.array([int(column) - 1 for column, _ in pairs], dtype=np.int64)
     ends, shape = np.cumsum([0, *(len(row) - 1 for row in rows)]), (len(rows), columns.max(initial=-1) + 1)
     X = {"data": np.array([number_of(value) for _, value in pairs]), "indices": columns, "indptr": ends}
@@ -246,9 +248,9 @@ def read_libsvm(file: Any) -> tuple[Any, list[str]]:
 def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]]:
     """The labels are in the column of this name or number, else in one with a usual name, or in the last.
 
-    A first row with the given name of the label column, or without any number, has names. One with numbers
-    is a row like the others; but with a usual name of labels among them it could be either, unless all
-    labels below that name are numbers.
+    A first row with the given name of the label column, or without any number, has names. A first row with
+    numbers is data. If it also has a usual label name it is ambiguous, unless all labels below that name are
+    numbers.
     """
     rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
     need(rows, "there are no rows")
@@ -262,12 +264,14 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
         header = called or not numeric or labelled
         named = any(cell.lower() not in NO_NAMES for cell in others)
         clear = called or (labelled or not usual if numeric else named)
-        need(clear, f"does the first row, {','.join(first[:20])}, have names? Say --header or --no-header")
+        need(
+            clear, f"does the first row, {','.join(first[:20])}, contain names? Pass --header or --no-header"
+        )
     names = rows.pop(0) if header else [str(k + 1) for k in range(len(first))]
     label = label or ("".join(usual) if header else names[-1])
     at = [k for k, name in enumerate(names) if label in (name, str(k + 1))]
     need(at, f"which column has the labels? There are {', '.join(names[:20])}")
-    need(len(at) == 1, f"columns {' and '.join(str(k + 1) for k in at)} could both be meant by {label!r}")
+    need(len(at) == 1, f"columns {' and '.join(str(k + 1) for k in at)} both match {label!r}")
     for k, row in enumerate(rows):
         need(len(row) == len(names), f"row {k} has {len(row)} cells, not {len(names)}")
     labels = [row.pop(at[0]) for row in rows]
@@ -275,21 +279,21 @@ def read_csv(file: Any, label: str, header: bool | None) -> tuple[Any, list[str]
 
 
 def bits_of(values: Any) -> int:
-    """The least k ≥ 0 for which all these floats are whole numbers over 2^k."""
+    """The least k ≥ 0 for which all these floats are integers over 2^k."""
     part, exponent = np.frexp(values[values != 0])
     m = (part * 2**53).astype(np.int64)  # value = m·2^(exponent − 53)
-    zeros = np.frexp((m & -m).astype(float))[1] - 1  # at the end of m in binary
+    zeros = np.frexp((m & -m).astype(float))[1] - 1  # trailing zeros of m in binary
     return int((53 - exponent - zeros).max(initial=0))
 
 
 def wholes(values: Any, bits: int) -> Any:
-    """Floats as whole numbers over 2^bits, in an array of Python's integers."""
+    """Floats as integers over 2^bits, in an array of Python integers."""
     ratios = map(float.as_integer_ratio, values.ravel().tolist())
     return np.array([(m << bits) // d for m, d in ratios], dtype=object).reshape(values.shape)
 
 
 def root(q: Fraction) -> float:
-    """A float above √q, by less than a part in 2^50; infinity where there is none."""
+    """A float above √q, by less than a part in 2^50; infinity on overflow."""
     above = math.isqrt(q.numerator * q.denominator << 128) + 1
     try:
         return math.nextafter(above / (q.denominator << 64), math.inf)
@@ -298,9 +302,9 @@ def root(q: Fraction) -> float:
 
 
 class Weights:
-    """A vector for each class: `exact` are whole numbers over 2^bits, `approx` the floats nearest to them.
+    """A vector for each class: `exact` has integers over 2^bits, `approx` the floats nearest to them.
 
-    No whole number has more than `size` bits.
+    No integer has more than `size` bits.
     """
 
     def __init__(self, exact: Any, bits: int, size: int = 0) -> None:
@@ -309,7 +313,7 @@ class Weights:
 
     @cached_property
     def coarse(self) -> bool:
-        """Whether some of the floats are so small that they have lost digits."""
+        """Whether some floats may be too small to keep all digits."""
         return bool(((np.abs(self.approx) < 2.0**-960) & (self.exact != 0)).any())
 
     @cached_property
@@ -317,21 +321,21 @@ class Weights:
         return (self.exact / (1 << self.bits)).astype(float)
 
     def square(self, c_squared: Fraction) -> Fraction:
-        """The square of the length of all vectors together."""
+        """The squared norm of all vectors together."""
         first, others = (self.exact[:, 0] ** 2).sum(), (self.exact[:, 1:] ** 2).sum()
-        need(c_squared or not first, "bias is 0, but not the intercept")
+        need(c_squared or not first, "bias is 0, but the intercept is not")
         return Fraction(others + (first / c_squared if first else 0), 1 << 2 * self.bits)
 
 
 class Checker:
-    """A certificate beside the data. No work is begun before its steps are counted (`spend`)."""
+    """A certificate and the data. Work starts only after its steps are counted (`spend`)."""
 
     def __init__(self, certificate: dict[str, Any], data: Data, max_work: float = math.inf) -> None:
         self.max_work, self.work = max_work, 0
         self.data, self.ties, classes = data, certificate["ties"], certificate["classes"]
         need(self.ties in ("positive", "mistake"), "ties must be 'positive' or 'mistake'")
         texts = type(classes) is list and all(type(name) is str for name in classes)
-        need(texts and len(set(classes)) == len(classes) >= 2, "classes must be two texts or more, each once")
+        need(texts and len(set(classes)) == len(classes) >= 2, "classes must be at least two distinct texts")
         self.K, place = len(classes), {name: k for k, name in enumerate(classes)}
         for label in {*data.labels} - {*classes}:
             raise Refused(f"rows have the label {label!r}, which is none of the classes")
@@ -341,20 +345,20 @@ class Checker:
         self.size = self.bits + max(data.size - data.bits, int(self.c_squared).bit_length())
 
     def spend(self, steps: int) -> None:
-        """Count steps that come next; stop where they would be too many."""
+        """Count the next steps; refuse them if they exceed the limit."""
         self.work += int(steps)
         if self.work > self.max_work:
             many = f"too much work: {self.work} steps or more, and the limit is {self.max_work}"
             raise TooMuchWork(f"{many}; --max-work (max_work) raises it")
 
     def spend_on_scores(self, w: Weights, rows: Any) -> None:
-        """Count the steps of exact scores of these rows, for all classes, and of a gap of each."""
+        """Count the steps of the exact scores of these rows for all classes, and of one gap per row."""
         entries = int((self.data.ends[rows + 1] - self.data.ends[rows]).sum())
         steps = self.K * entries * product(w.size, self.data.size)
         self.spend(steps + len(rows) * reduction(w.size + self.data.size + w.bits + self.data.bits))
 
     def scores(self, w: Weights, row: int) -> tuple[Any, int]:
-        """Of every class, exactly: whole numbers over a power of two, and the exponent of that."""
+        """The exact scores of all classes: integers over a power of two, and its exponent."""
         columns, values, _ = self.data.take(np.array([row]))
         return w.exact[:, columns] @ wholes(values, self.data.bits), w.bits + self.data.bits
 
@@ -371,10 +375,10 @@ class Checker:
         score = np.add.reduceat(products, starts, axis=1).T
         reach = np.add.reduceat(np.abs(products), starts, axis=1).T
         over, reach = score[at][:, None] - score - level, reach[at][:, None] + reach + abs(level)
-        # Weights, n products and sums are rounded, in any order by (1 + 2^-53)^(n + 4), or underflow.
+        # Rounding of weights, n products and sums, in any order: a factor (1 + 2^-53)^(n + 4), or underflow.
         error = (np.diff(starts, append=len(values))[:, None] + 8) * (reach * 2**-52 + 2**-1070)
         grid = w.bits + self.data.bits
-        if level == 0 and grid < 1000:  # whole numbers below 2^53, over 2^grid, are not rounded
+        if level == 0 and grid < 1000:  # integers below 2^53, over 2^grid, are not rounded
             error[reach < 2.0 ** (52 - grid)] = -1
         if w.coarse:
             error[:] = math.inf
@@ -389,27 +393,27 @@ class Checker:
         return out
 
     def wrong(self, w: Weights, rows: Any, level: float = 0.0) -> Any:
-        """The rivals whose gap is below the level, or at it, if they win ties or ties are mistakes."""
+        """The rivals with a gap below the level, or at the level if they win ties or ties are mistakes."""
         y, rivals, s = self.y[rows][:, None], np.arange(self.K), self.signs(w, rows, self.y[rows], level)
         winning = rivals < y if self.K > 2 else rivals > y  # the first of the highest; of two, the second
         return (s < 0) | ((s == 0) & (winning | (self.ties == "mistake")))
 
     def model(self, claim: Any) -> Weights:
-        """The vectors of a claim, in floats or whole numbers; of two classes, the first has the score 0."""
+        """The vectors of a claim, in floats or integers; with two classes, the first has the score 0."""
         whole = type(claim["intercept"]) is list and str in map(type, claim["intercept"])
         read = hexadecimals if whole else numbers
         coef, intercept = vectors(claim["coef"], self.K, "coef", read), read(claim["intercept"], "intercept")
         k, wide = self.K if self.K > 2 else 1, self.data.width - 1
-        need(wide <= coef.shape[1], f"coef must have {wide} columns, as the data")
+        need(wide <= coef.shape[1], f"coef must have {wide} columns, like the data")
         need(len(intercept) == k, f"intercept must have {k} number(s)")
         w = np.column_stack([np.zeros(self.K, dtype=coef.dtype), coef])
         w[-k:, 0] = intercept
-        if whole:  # their size does not matter: floats of 1 or less
+        if whole:  # the scale does not matter: make the floats at most 1
             return Weights(w, max(abs(number).bit_length() for number in w.flat))
         return Weights(wholes(w, bits_of(w)), bits_of(w))
 
     def dual(self, claim: Any) -> tuple[Any, Fraction]:
-        """w = Σ α·φ(row) for each class, where φ(x)·φ(z) = K(x, z) + c²: its scores, as above, and w·w.
+        """For w = Σ α·φ(row) per class, where φ(x)·φ(z) = K(x, z) + c²: the scores, as in `scores`, and w·w.
 
         K(x, z) is (gamma·x·z + coef0)^degree, or 2^(x·z) for rows of 0 and 1 (monotone_conjunction).
         """
@@ -418,8 +422,11 @@ class Checker:
         gamma, coef0 = (Fraction(size(given[name], name)) for name in ("gamma", "coef0"))
         (degree,) = indices([given["degree"]], MAX_DEGREE + 1, "degree")
         rows, alpha = indices(claim["rows"], data.n, "rows"), vectors(claim["alpha"], self.K, "alpha")
-        need(len({*rows}) == len(rows) > 0, "rows must be some, each once")
-        need(len(rows) * max(len(rows), data.width) <= MAX_CELLS, "there are too many rows, or too wide ones")
+        need(len({*rows}) == len(rows) > 0, "rows must be a non-empty list without repetitions")
+        need(
+            len(rows) * max(len(rows), data.width) <= MAX_CELLS,
+            "there are too many rows, or too many columns",
+        )
         need(alpha.shape[1] == len(rows), "alpha must have a number for each row")
         poly = given["name"] == "poly" and degree > 0
         need(
@@ -430,16 +437,16 @@ class Checker:
         need(poly or plain, "a monotone conjunction has gamma=1, coef0=0, degree=1")
         one = max(gamma.denominator << 2 * data.bits, coef0.denominator, self.c_squared.denominator)
         power, bits = (one.bit_length() - 1) * degree, bits_of(alpha)  # of K and of α
-        need(power + data.width <= MAX_BITS, "the kernel's values are too long to be written down")
+        need(power + data.width <= MAX_BITS, "the kernel's values are too long to be computed")
         factor, constant, more = (
             int(gamma * one) >> 2 * data.bits,
             int(coef0 * one),
             int(self.c_squared * 2**power),
         )
-        # Sums of products of whole numbers that stay below 2^53 are the same in floats, and quicker.
+        # Sums of products of integers are exact in floats if they stay below 2^53, and faster.
         longest = math.log2(np.abs(data.values).max()) + data.bits + math.log2(data.width)
         kind, alpha = float if 2 * longest < 53 else object, wholes(alpha, bits)
-        # Of every row: its products with the supports, what K makes of them, and the sums of these times α.
+        # For every row: its products with the supports, their values of K, and the sums of these times α.
         power_of = (one + int((gamma + coef0) * one)).bit_length() + 2 * data.size + data.width.bit_length()
         length = power_of * degree if poly else power + data.width  # of a value of K, in bits
         each = data.width * product(data.size, data.size) // (16 if kind is float else 1)
@@ -458,7 +465,7 @@ class Checker:
         return lambda row: (alpha @ values(row), power + bits), Fraction(square, 1 << power + 2 * bits)
 
     def gap(self, scores: Any, row: int) -> Fraction:
-        """The score of a row's own class less the best of the others, exactly."""
+        """The score of a row's class minus the best of the others, exactly."""
         exact, bits = scores(row)
         return Fraction(exact[self.y[row]] - max(np.delete(exact, self.y[row])), 1 << bits)
 
@@ -475,7 +482,7 @@ class Checker:
             u = self.model(claim)
             self.spend(u.exact.size * product(u.size, u.size) + reduction(2 * u.size))
             scores, square = partial(self.scores, u), u.square(self.c_squared)
-            level = root(Fraction(gamma) ** 2 * square)  # most are far enough above it for floats to tell
+            level = root(Fraction(gamma) ** 2 * square)  # floats decide most rows
             if level < math.inf:
                 rows = rows[(self.signs(u, rows, self.y, level) < 0).any(axis=1)]
             self.spend_on_scores(u, rows)
@@ -487,23 +494,23 @@ class Checker:
         return f"separable{where}, with margin {f'at least {gamma!r}' if gamma else 'above 0'}"
 
     def errors(self, claim: Any) -> str:
-        """So many rows are mistakes under the tie rule, no more and no fewer."""
+        """Exactly this number of rows are mistakes under the tie rule."""
         made = int(self.wrong(self.model(claim), np.arange(self.data.n)).any(axis=1).sum())
         need([made] == indices([claim["errors"]], MAX_VISITS, "errors"), f"the model makes {made} errors")
         return f"the model makes exactly {made} errors"
 
     def pairs(self, rows: list[int], given: Any) -> list[tuple[int, int]]:
-        """Rows with their rivals, which have to be given for three classes or more."""
+        """Rows with their rivals, which must be given for three classes or more."""
         rivals = indices(given, self.K, "rivals") if self.K > 2 else [1 - int(self.y[row]) for row in rows]
-        need(len(rivals) == len(rows) and (self.K > 2 or given == []), "rivals must fit to the rows")
+        need(len(rivals) == len(rows) and (self.K > 2 or given == []), "rivals must match the rows")
         for row, rival in zip(rows, rivals, strict=True):
             need(rival != self.y[row], f"row {row} cannot have its own class as rival")
         return list(zip(rows, rivals, strict=True))
 
     def add(self, total: Any, row: int, rival: int, weight: int, used: Any = None) -> Any:
-        """Add weight·z, in whole numbers over 2^bits; return the columns where that changes anything.
+        """Add weight·z, in integers over 2^bits; return the columns that change.
 
-        `total` has all columns, or those that are `used`.
+        `total` has all columns, or only those in `used`.
         """
         columns, values, _ = self.data.take(np.array([row]))
         columns = columns if used is None else np.searchsorted(used, columns)
@@ -515,7 +522,7 @@ class Checker:
         return columns
 
     def length(self, pairs: list[tuple[int, int]], weights: list[int]) -> Fraction:
-        """‖Σ α·z‖² for whole α."""
+        """‖Σ α·z‖² for integers α."""
         columns = self.data.take(np.array([row for row, _ in pairs]))[0]
         used, longest = np.unique(columns), max(weights).bit_length()
         of_sum = longest + self.size + len(pairs).bit_length()
@@ -527,9 +534,9 @@ class Checker:
         return Weights(total, self.bits, of_sum).square(self.c_squared)
 
     def margin_at_most(self, claim: Any) -> str:
-        """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε when u has length 1.
+        """‖Σ α·z‖ ≤ ε·Σα with α ≥ 0: the smallest u·z is at most Σ α·(u·z)/Σα ≤ ε if u has length 1.
 
-        Inseparable: ε = 0, with positive whole numbers α, so that no u can have u·z > 0 for every z.
+        Inseparable: ε = 0, with positive integers α, so no u can have u·z > 0 for every z.
         """
         inseparable, weights = claim["claim"] == "inseparable", claim["weights"]
         if inseparable:
@@ -540,21 +547,21 @@ class Checker:
         else:
             epsilon, floats = size(claim["epsilon"], "epsilon"), numbers(weights, "weights")
             need((floats >= 0).all() and floats.any(), "weights must be ≥ 0, and not all 0")
-            weights = wholes(floats, bits_of(floats)).tolist()  # their power of two is on both sides
+            weights = wholes(floats, bits_of(floats)).tolist()  # the power of two cancels
         pairs = self.pairs(indices(claim["rows"], self.data.n, "rows"), claim["rivals"])
-        need(len(pairs) == len(weights) > 0, "there must be as many weights as rows, and some")
-        need(len(set(pairs)) == len(pairs), "a row (with its rival) comes twice")
+        need(len(pairs) == len(weights) > 0, "weights and rows must have the same length, at least 1")
+        need(len(set(pairs)) == len(pairs), "a row (with its rival) is given twice")
         short = self.length(pairs, weights) <= (Fraction(epsilon) * sum(weights)) ** 2
         need(short, f"the weighted sum of the vectors is more than {epsilon!r} times the sum of the weights")
         many = f"{len(weights)} vectors sum up to exactly 0 with positive weights"
         return f"inseparable: {many}" if inseparable else f"margin at most {epsilon!r}"
 
     def run(self, claim: Any) -> str:
-        """W = Σ z from 0, visit by visit, where `updates` add a z and other visits none; k·γ² ≤ R² + 2ε.
+        """W = Σ z from 0, visit by visit: `updates` add a z, other visits do not; k·γ² ≤ R² + 2ε.
 
-        ε = 0: a visit is an update when, and only when, it is a mistake, and the rival is the one predicted.
-        ε > 0 allows for rounded weights: once there was an update, W·z ≤ ε at each, and W·z ≥ −ε at every
-        other visit. It is at most R²/2^20, and says nothing of how a perceptron without rounding would go on.
+        ε = 0: a visit is an update if and only if it is a mistake, and the rival is the predicted class.
+        ε > 0 allows for rounded weights: after the first update, W·z ≤ ε at each update, and W·z ≥ −ε at
+        every other visit. ε is at most R²/2^20; the run of a perceptron without rounding may differ.
         """
         n, epsilon, cyclic = self.data.n, size(claim["epsilon"], "epsilon"), claim["order"] == "cyclic"
         (visits,) = indices([claim["visits"]], MAX_VISITS + 1, "visits")
@@ -564,27 +571,32 @@ class Checker:
         need(sorted(set(updates)) == updates, "updates must increase")
         pairs = self.pairs([int(path[visit % len(path)]) for visit in updates], claim["rivals"])
         radius = self.longest()
-        need(Fraction(epsilon) <= MAX_SLACK * radius, "epsilon is more than R²/2^20, which is no rounding")
-        self.model(claim)  # which has as many numbers as the weights below
+        need(
+            Fraction(epsilon) <= MAX_SLACK * radius,
+            "epsilon is more than R²/2^20, which is too large for rounding",
+        )
+        self.model(claim)  # check its size, which is that of the weights below
         exact = np.zeros((self.K, self.data.width), dtype=object)
         w = Weights(exact, self.bits, self.size + len(updates).bit_length())
         for k, now in enumerate([*updates, visits]):
             start, slack = (updates[k - 1] + 1, epsilon) if k else (0, 0.0)  # W = 0 was never rounded
-            end = min(now, start + n) if cyclic else now  # one round with the same W says it of all
+            end = min(now, start + n) if cyclic else now  # one round with the same W decides all
             rows = path[np.arange(start, end) % len(path)]
             for at in np.flatnonzero(self.wrong(w, rows, -slack).any(axis=1)):
-                raise Refused(f"visit {start + at}, of row {rows[at]}, is a mistake that is left out")
+                raise Refused(
+                    f"visit {start + at}, of row {rows[at]}, is a mistake, but not among the updates"
+                )
             if now < visits:
                 row, rival = pairs[k]
                 s = self.signs(w, np.array([row]), np.array([rival]))[0]
                 first = ((s > 0) | ((s == 0) & (classes > rival)) | (classes == self.y[row])).all()
                 update = (first or slack) and self.wrong(w, np.array([row]), slack)[0, rival]
-                need(update, f"visit {now}, of row {row}, is no such update")
+                need(update, f"visit {now}, of row {row}, is listed as an update, but is not one")
                 columns = self.add(w.exact, row, rival, 1)
                 w.approx[:, columns] = w.exact[:, columns] / (1 << w.bits)
-        said, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
+        proved, k, gamma = self.separable(claim), len(updates), Fraction(claim["gamma"])
         need(k * gamma**2 <= radius + 2 * Fraction(epsilon), "k·gamma² is more than R² + 2·epsilon")
-        run = f"{said}; a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order made"
+        run = f"{proved}; a run of {visits} visits in {'cyclic' if cyclic else 'the listed'} order made"
         if not epsilon:
             return f"{run} exactly {k} updates; {k}·gamma² ≤ R²"
         return (
@@ -593,7 +605,7 @@ class Checker:
         )
 
     def longest(self) -> Fraction:
-        """‖z‖² of a row that is longest in floats."""
+        """‖z‖² of the row that is longest in float arithmetic."""
         values = self.data.values.copy()
         values[self.data.ends[:-1]] = 0.0
         scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
@@ -601,7 +613,7 @@ class Checker:
         return self.length([(row, int(self.y[row] == 0))], [1])
 
 
-CLAIMS = {  # who checks each, and what it has to hold
+CLAIMS = {  # the method that checks each, and its fields
     "separable": (Checker.separable, "claim coef intercept gamma"),
     "kernel separable": (Checker.separable, "claim kernel rows alpha gamma"),
     "inseparable": (Checker.margin_at_most, "claim rows rivals weights"),
@@ -627,11 +639,11 @@ def hexadecimals(values: Any, name: str) -> Any:
 
 
 def vectors(given: Any, K: int, name: str, read: Any = numbers) -> Any:
-    """A list of numbers for each class; of two classes, for the second, and the first has zeros."""
+    """One list of numbers per class; with two classes only for the second, and zeros for the first."""
     k = K if K > 2 else 1
     need(type(given) is list and len(given) == k, f"{name} must be {k} list(s) of numbers")
     lists = [read(vector, name) for vector in given]
-    need(len({*map(len, lists)}) == 1, f"the lists of {name} must have one length")
+    need(len({*map(len, lists)}) == 1, f"the lists of {name} must have the same length")
     return np.stack([0 * lists[0]] * (K - k) + lists)
 
 
@@ -647,49 +659,51 @@ def indices(values: Any, end: int, name: str) -> list[int]:
 
 
 def read_certificate(path: Any) -> Any:
-    """What a file holds, not yet looked at."""
+    """The content of a file, not checked."""
     with Path(path).open("rb") as file:
         return parse(file.read(MAX_BYTES + 1))
 
 
 def parse(text: str | bytes) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        need(len(dict(pairs)) == len(pairs), "a name comes twice in an object")
+        need(len(dict(pairs)) == len(pairs), "an object has the same name twice")
         return dict(pairs)
 
     need(len(text) <= MAX_BYTES, f"the certificate is longer than {MAX_BYTES} bytes")
     try:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"the certificate is no JSON that can be read: {error}") from None
+        raise Refused(f"the certificate is not readable JSON: {error}") from None
 
 
 def verify(certificate: Any, data: tuple[Any, Any], max_work: float = MAX_WORK) -> list[str]:
-    """The claims in words, all true of the data (X, y); `Refused` says the first thing that is wrong.
+    """The claims in words, all true of the data (X, y); raises `Refused` for the first error.
 
-    Where it would take more than `max_work` steps to tell, `TooMuchWork` says so.
+    Raises `TooMuchWork` if the check would take more than `max_work` steps.
     """
     version = certificate.get("novikoff-certificate") if type(certificate) is dict else None
-    need(version is not None, "this is no certificate of novikoff")
-    need(type(version) is int and version == 1, f"version {version} is not known, but only version 1")
+    need(version is not None, "this is not a novikoff certificate")
+    need(
+        type(version) is int and version == 1, f"unknown version {version}: this checker knows version 1 only"
+    )
     fields = "novikoff-certificate digest classes bias ties claims"
     need({*certificate} == {*fields.split()}, f"the fields of a certificate are {fields}")
     rows = Data(*data)
     need(certificate["digest"] == rows.digest, "the certificate is for other data: the digests differ")
-    checker, claims, said = Checker(certificate, rows, max_work), certificate["claims"], []
+    checker, claims, proved = Checker(certificate, rows, max_work), certificate["claims"], []
     need(type(claims) is list and 0 < len(claims) <= MAX_CLAIMS, f"there must be 1 to {MAX_CLAIMS} claims")
     for k, claim in enumerate(claims, 1):
         kind: Any = claim.get("claim") if type(claim) is dict else None
-        need(type(kind) is str and kind in CLAIMS, f"claim {k} is none of {', '.join(CLAIMS)}")
+        need(type(kind) is str and kind in CLAIMS, f"claim {k} is not one of {', '.join(CLAIMS)}")
         check, names = CLAIMS[kind]
         try:
             need({*claim} == {*names.split()}, f"the fields must be {names}")
-            with np.errstate(all="ignore"):  # what overflows is decided exactly
-                said.append(check(checker, claim))
+            with np.errstate(all="ignore"):  # overflows are decided exactly
+                proved.append(check(checker, claim))
         except (Refused, OverflowError) as error:
             kind_of = TooMuchWork if isinstance(error, TooMuchWork) else Refused
             raise kind_of(f"claim {k} ({kind}): {error}") from None
-    return said
+    return proved
 
 
 if __name__ == "__main__":
@@ -702,10 +716,9 @@ if __name__ == "__main__":
         usage = "CERTIFICATE DATA [LABEL_COLUMN] [--header | --no-header] [--max-work=STEPS]"
         need(fits and len(options) == len(given) + len(allowed), f"expected the arguments {usage}")
         rows = read_data(plain[1], "".join(plain[2:]), given[0] if given else None)
-        said = verify(read_certificate(plain[0]), rows, *allowed)
-        print(
-            "verified, each number in the file read as the nearest double:", *map(printable, said), sep="\n  "
-        )
+        proved = verify(read_certificate(plain[0]), rows, *allowed)
+        title = "verified, each number in the file read as the nearest double:"
+        print(title, *map(printable, proved), sep="\n  ")
     except TooMuchWork as error:
         sys.exit(f"not decided: {printable(error)}")
     except (Refused, OSError) as error:

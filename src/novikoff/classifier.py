@@ -1,18 +1,12 @@
-"""What the batch classifiers share: reading X and y, weights, predicting, reporting."""
+"""Common code of the batch classifiers: reading X and y, weights, predicting."""
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -29,57 +23,22 @@ from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeatures
 from novikoff.data.targets import label_array, read_weights
 from novikoff.data.text_labels import taken
-from novikoff.parameters.table import PARAMETERS, Parameter, check_parameters
-from novikoff.training.plan import Plan
-from novikoff.training.report import Report
-from novikoff.training.run import Run
-from novikoff.training.summary import margin_upper, summarize
-from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
+from novikoff.estimator import BaseEstimator, ClassifierMixin
+from novikoff.parameters.parameter import check_parameters
+from novikoff.training.weights import Floats, Ints
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from whatever scikit-learn users pass as `random_state`."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.Generator(random_state._bit_generator)
-    return np.random.default_rng(random_state)
+class RowClassifier(ClassifierMixin, BaseEstimator):
+    """Abstract: a classifier with parameters from `novikoff.parameters`; it reads X and y for the core."""
 
-
-class InForce:
-    """The weights that predict, made when first needed: by hand, or from the model."""
-
-    def __init__(self) -> None:
-        self.assigned: tuple[Any, Any] | None = None  # set by the user, or by sparsify
-        self.averaged: tuple[Floats, Floats] | None = None
-        self.scorer: Scorer | None = None
-        self.checked: tuple[Any, ...] | None = None  # parameters found legal, and what they come to
-        self.settings: Settings | None = None
-
-    def renew(self, assigned: tuple[Any, Any] | None = None) -> None:
-        """Forget what was made from weights that have changed."""
-        self.assigned, self.averaged, self.scorer = assigned, None, None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"assigned": self.assigned}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
-        self.assigned = state["assigned"]
-
-
-class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Abstract: a classifier whose parameters are in `parameters`; it reads X and y as the core can."""
-
-    _names: tuple[str, ...]
-    _table: Mapping[str, Parameter] = PARAMETERS
     _classes: Classes
 
     def _check_parameters(self) -> None:
-        check_parameters(self, self._names, self._table)
+        check_parameters(self)
 
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """`X` ready for the core: itself where it can be read in place, else one copy."""
+        """`X` ready for the core: X itself if it can be read in place, else one copy."""
         check_mapped(X)
         if (
             not reset
@@ -112,7 +71,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _set_features(self, raw: Any, X: Any) -> None:
-        if hasattr(self, "features_"):  # of a source that was learned from before
+        if hasattr(self, "features_"):  # from an earlier fit on a source
             del self.features_
         self.n_features_in_ = X.shape[1]
         names = _get_feature_names(raw)
@@ -122,7 +81,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
 
     def _set_source(self, features: Features, n_features: int, classes: Any) -> None:
-        """Take over what a source has told in a fit."""
+        """Take over the features and classes that a fit found in a source."""
         self.features_ = features
         self.features_.fixed = True
         self.n_features_in_ = n_features
@@ -131,7 +90,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._set_classes(Classes(classes))
 
     def _features(self, n_features: int) -> Features:
-        """What a model file calls the columns."""
+        """The features of the columns, as a model file stores them."""
         names = vars(self).get("feature_names_in_")
         features: Features
         if "features_" in vars(self):
@@ -143,7 +102,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             features.place([str(name) for name in names])
             if features.n_columns != n_features:
                 raise ValueError(
-                    "feature_names_in_ has names that are repeated: a model file needs one a column."
+                    "feature_names_in_ has repeated names: a model file needs a unique name per column."
                 )
             features.fixed = True
         return features
@@ -161,7 +120,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Classes, Ints]:
         """The classes known after these labels of `partial_fit`, and each label's index among them.
 
-        With `alone` it may be but one, where none are declared: the second is yet to come.
+        With `alone` one class is enough if none are declared: the second may come later.
         """
         if begun:
             if classes is not None:
@@ -183,7 +142,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return None if sample_weight is None else read_weights(sample_weight, X.shape[0])
 
     def _weights(self, classes: Any, labels: Ints, sample_weight: Floats | None) -> Floats | None:
-        """What multiplies each row's step: its own weight times its class's."""
+        """The factor on each row's step: its own weight times its class weight."""
         if getattr(self, "class_weight", None) is None:
             return sample_weight
         if isinstance(self.class_weight, dict):
@@ -203,14 +162,14 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _turned(self, known: Classes) -> bool:
-        """Whether the only class of earlier chunks is the second now that the other is known."""
+        """Whether the only class of earlier chunks has turned out to be the second of two."""
         return "_classes" in vars(self) and known.turned(self._classes)
 
     def _set_classes(self, classes: Classes) -> None:
         self._classes, self.classes_ = classes, classes.labels
 
     def _read_all(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Ints, Floats | None]:
-        """(X, classes, labels, weights) for a fresh fit, everything checked but the values of X."""
+        """(X, classes, labels, weights) for a fit from scratch, checked except for the values of X."""
         self._check_parameters()
         X = self._read(X, reset=True)
         y = self._read_labels(X, y)
@@ -223,7 +182,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"but there is only one class: {classes.tolist()[0]!r}."
             )
         labels = found
-        if weights is not None:  # labels of rows without weight are never looked at
+        if weights is not None:  # labels of rows without weight are never used
             labels = np.zeros(len(y), dtype=np.int32)
             labels[kept] = found
         self._check_class_weight(classes)
@@ -243,174 +202,25 @@ class RowClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._read(X, reset=False)
 
     def _label(self, places: Any) -> Any:
-        """The labels at these places; while one class is known, it is the only answer."""
+        """The labels at these indices; while only one class is known, it is the only answer."""
         return taken(self.classes_, places if len(self.classes_) > 1 else np.zeros_like(places))
 
     def _score(self, scores: Floats) -> Floats:
-        """These scores; 0 while one class is known."""
+        """These scores; all 0 while only one class is known."""
         return scores if len(self.classes_) > 1 else np.zeros_like(scores)
 
     def _check_two(self) -> None:
-        """Refuse to hand on what was learned of one class: the second to come may change all of it."""
+        """Refuse to export a model of one class: the second class may change all of it."""
         if len(self.classes_) == 1:
             raise ValueError(
                 f"a model needs two classes, but so far there is only {self.classes_[0]!r}: learn from rows "
-                "of another, or declare all at the first call of partial_fit."
+                "of another class, or declare all classes in the first call of partial_fit."
             )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-class PerceptronClassifier(RowClassifier):
-    """Abstract: a classifier whose training is a `Run` of a `Model`."""
-
-    _values: attrgetter[tuple[Any, ...]]
-    _model: Model
-    _run: Run
-    _in_force: InForce
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if hasattr(cls, "_names"):  # else it is abstract
-            cls._values = attrgetter(*cls._names)
-
-    # -- training ------------------------------------------------------------------------------------
-    def _settings(self) -> Settings:
-        return Settings(
-            rule=getattr(self, "rule", "perceptron"),
-            ties=getattr(self, "ties", "positive"),
-            margin=float(getattr(self, "margin", 0.0)),
-            C=float(getattr(self, "C", 1.0)),
-            bias_square=float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0,
-            average=bool(getattr(self, "average", True)),
-            multiclass=getattr(self, "multiclass", "joint"),
-        )
-
-    def _plan(self) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            early_stopping=bool(getattr(self, "early_stopping", False)),
-            validation_fraction=float(getattr(self, "validation_fraction", 0.1)),
-            n_epochs_no_change=int(getattr(self, "n_epochs_no_change", 5)),
-            n_jobs=getattr(self, "n_jobs", None),
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
-
-    def _check_parameters(self) -> None:
-        """Check every parameter, unless they are those of the last check."""
-        values, force = self._values(self), vars(self).get("_in_force")
-        if force is not None and values == force.checked:
-            return
-        super()._check_parameters()
-        if force is not None:
-            force.checked, force.settings = values, self._settings()
-
-    def _read_chunk(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, grow: bool
-    ) -> tuple[Any, Classes, Ints, Floats | None, Model]:
-        """(X, classes, labels, weights, model) for `partial_fit`, everything checked but the values of X.
-
-        While one class is known, the model takes it for the first of two.
-        """
-        self._check_parameters()
-        begun = "_model" in vars(self)
-        if begun and self._in_force.settings != self._model.settings:
-            raise ValueError("partial_fit cannot change the rule, bias or averaging of a model: fit a clone.")
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once. Compute the weights with "
-                "sklearn.utils.compute_class_weight and pass them as a dict."
-            )
-        X = self._read(X, reset=not begun)
-        y = self._read_labels(X, y)
-        weights = self._read_weights(sample_weight, X)
-        known, labels = self._meet(y, classes, begun=begun, grow=grow)
-        if not grow and len(known.labels) > 1:
-            self._check_class_weight(known.labels)
-        weights = self._weights(known.labels, labels, weights)
-        model = self._model if begun else Model(max(len(known.labels), 2), X.shape[1], self._settings())
-        return X, known, labels, weights, model
-
-    def _finish_chunk(self, raw: Any, X: Any, classes: Classes, model: Model, run: Run) -> None:
-        if "_model" not in vars(self):
-            self._set_features(raw, X)
-        self._set_classes(classes)
-        self._set_run(model, run)
-
-    def _finish(self, raw: Any, X: Any, classes: Any, model: Model, run: Run) -> None:
-        """Set every fitted attribute."""
-        self._set_features(raw, X)
-        self._set_classes(Classes(classes))
-        self._set_run(model, run)
-        if run.interrupted:
-            raise KeyboardInterrupt
-        self._warn_unless_separated(X)
-
-    def _set_run(self, model: Model, run: Run) -> None:
-        self._model, self._run = model, run
-        if "_in_force" in vars(self):
-            self._in_force.renew()
-        else:
-            self._in_force = InForce()
-        self.history_ = run.history
-        self.n_epochs_ = len(run.history)
-        self.n_updates_ = model.total("updates")
-        self.n_mistakes_ = model.total("mistakes")
-        self.converged_ = run.converged
-        self.verdict_ = run.verdict
-        self.radius_ = model.radius()
-        self.margin_ = run.margin
-        self.training_errors_ = run.training_errors
-
-    @property
-    def margin_upper_(self) -> float:
-        """‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`.
-
-        Infinite before the first update, from given weights, and where `fit` went on from other rows.
-        """
-        return margin_upper(self._fitted("margin_upper_"), self._run)
-
-    def _fitted(self, name: str) -> Model:
-        model = vars(self).get("_model")
-        if model is None:
-            raise AttributeError(f"This {type(self).__name__} has no {name}: it has not been fitted yet.")
-        return model  # type: ignore[no-any-return]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
-    def _warn_unless_separated(self, X: Any = None) -> None:
-        """Say once that the data were not separated, and what may help; `X` is None for a stream."""
-        run = self._run
-        if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
-            return
-        advice = []
-        if X is not None and not run.consistent and _off_centre(X):
-            advice.append("centring or scaling (R is far larger than the spread of the rows)")
-        advice.append(MORE_EPOCHS)
-        if not getattr(self, "average", True):
-            advice.append("average=True for a steadier model")
-        advice.append(ASK)
-        warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
-
-    def _early(self) -> bool:
-        return bool(getattr(self, "early_stopping", False)) or self.callback is not None
-
-    # -- using ---------------------------------------------------------------------------------------
-    def report(self) -> Report:
-        """The outcome of training as an object that prints itself, in text and in HTML."""
-        with turns_of(self).reading:
-            check_is_fitted(self)
-            report = summarize(self._model, self._run, type(self).__name__, self.order)
-            return replace(
-                report, n_classes=len(self.classes_)
-            )  # the model has room for two, if one is known
 
 
 def read_labels(y: Any) -> Any:
@@ -421,46 +231,3 @@ def read_labels(y: Any) -> Any:
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     return check_labels(y)
-
-
-MORE_EPOCHS = "more epochs (max_epochs)"
-ASK = "asking whether they can be separated at all (novikoff.theory.separability decides it)"
-
-
-def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
-    """What a warning says; of the advice, `MORE_EPOCHS` only where mistakes may still be falling."""
-    mistakes = [int(r["mistakes"]) for r in run.history]
-    what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
-    if run.verdict == "inseparable":
-        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
-        what += "w was 0 after an update, which proves that nothing separates them."
-        return what + (f" What may help: {'; '.join(useful)}." if useful else "")
-    what += f"{mistakes[-1]:,} mistakes in the last"
-    if run.consistent:
-        text = f"{what}. Every row is predicted right, but a score is exactly 0: that separates nothing"
-        return text + ("." if bias else "; a bias (fit_intercept=True) may.")
-    falling = _falling(mistakes)
-    useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]
-    trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
-    return f"{what}{trend}. What may help: {'; '.join(useful)}."
-
-
-def _falling(mistakes: Sequence[int]) -> bool | None:
-    """Whether the last quarter of the epochs made fewer mistakes than the quarter before; None: too few."""
-    quarter = len(mistakes) // 4
-    if not quarter:
-        return None if len(mistakes) < 2 else mistakes[-1] < mistakes[0]
-    return sum(mistakes[-quarter:]) < sum(mistakes[-2 * quarter : -quarter])
-
-
-def _off_centre(X: Any) -> bool:
-    """Whether R is more than ten times the spread, judged on some two hundred rows."""
-    check_mapped(X)
-    step = max(X.shape[0] // 200, 1)
-    sample = X[::step]
-    if sp.issparse(sample):
-        return False  # centring would destroy the zeros
-    sample = np.asarray(sample, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.linalg.norm(sample - sample.mean(axis=0), axis=1).max()
-        return bool(np.linalg.norm(sample, axis=1).max() > 10 * spread)

@@ -1,32 +1,19 @@
 """Learning on a Dask cluster: `DistributedPerceptron` and `DistributedTagger`, by iterative parameter mixing.
 
 Needs the extra ``dask`` (``pip install 'novikoff[dask]'``). Names are resolved when they are first used, so
-that workers, which only need what shards do, load no scikit-learn.
+that workers, which only run the code of shards, do not load scikit-learn.
 """
 
-from __future__ import annotations
+from importlib import import_module
 
-from typing import TYPE_CHECKING, Any
+from novikoff.lazy import attach
 
-from novikoff.distributed import check_installed as check_installed
-from novikoff.lazy import resolve
-
-if TYPE_CHECKING:
-    from novikoff.distributed.perceptron import DistributedPerceptron as DistributedPerceptron
-    from novikoff.distributed.tagger import DistributedTagger as DistributedTagger
-
-_HOMES = {
-    "DistributedPerceptron": "novikoff.distributed.perceptron",
-    "DistributedTagger": "novikoff.distributed.tagger",
-}
-__all__ = ["DistributedPerceptron", "DistributedTagger"]
+attach(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    if not name.startswith("_"):
-        check_installed()
-    return resolve(__name__, name, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+def check_installed() -> None:
+    """Raise an ImportError that says what to install if Dask is missing."""
+    try:
+        import_module("distributed")
+    except ImportError:
+        raise ImportError("novikoff.dask needs dask and distributed: pip install 'novikoff[dask]'.") from None

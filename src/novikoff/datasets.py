@@ -1,8 +1,7 @@
-"""Data on which theorems can be watched, each with what is known about it.
+"""Datasets that show the theorems at work, each with its known properties.
 
-Every function returns a `Dataset`: rows, labels −1 and +1 and, where they are known, a unit vector u that
-separates them, its margin and R, all without a bias. `random_state` is a seed or a NumPy Generator. NumPy is
-all that is needed.
+Most functions return a `Dataset`: rows, labels −1 and +1 and, if known, a unit vector u that separates them,
+its margin and R, all without a bias. `random_state` is a seed or a NumPy Generator. Only NumPy is needed.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ Signs = npt.NDArray[np.int64]
 
 
 class Dataset(NamedTuple):
-    """Rows and labels, and what is known about them; None where nothing is."""
+    """Rows, labels and their known properties; None if unknown."""
 
     X: Floats
     y: Signs
     u: Floats | None = None  # of norm 1, y·(u·x) > 0 for every row
-    margin: float | None = None  # the smallest y·(u·x), or the largest that any u can have: see each function
+    margin: float | None = None  # the smallest y·(u·x), or the largest margin of any u: see each function
     radius: float | None = None  # R, the largest ‖x‖
 
 
@@ -58,7 +57,7 @@ def six_points() -> Dataset:
 
 
 def xor() -> Dataset:
-    """Four points that no line separates, with a bias or without.
+    """Four points that no line separates, with or without a bias.
 
     >>> xor().y.tolist()
     [-1, 1, 1, -1]
@@ -68,7 +67,7 @@ def xor() -> Dataset:
 
 
 def needs_bias() -> Dataset:
-    """Points on one ray, + beyond 2 and − before it: separable with a bias only.
+    """Points on one ray, + beyond 2 and − before it: separable only with a bias.
 
     Without one, x and 2x must have the same sign.
 
@@ -79,10 +78,10 @@ def needs_bias() -> Dataset:
 
 
 def adversarial(n: int) -> Dataset:
-    """A sequence on which the perceptron makes (R/γ)² = n mistakes, visited in this order without a bias.
+    """A sequence on which the perceptron makes (R/γ)² = n mistakes, in this order and without a bias.
 
-    e₁, …, e_n labelled −, each a mistake because sign(0) = +1, and then −e₁ labelled +. R = 1, and
-    u = −(1, …, 1)/√n has the largest margin, γ = 1/√n.
+    The rows are e₁, …, e_n labelled −, each a mistake because sign(0) = +1, and then −e₁ labelled +. R = 1,
+    and u = −(1, …, 1)/√n has the largest margin, γ = 1/√n.
 
     >>> adversarial(4).margin
     0.5
@@ -95,8 +94,8 @@ def adversarial(n: int) -> Dataset:
 def normalizing_loses() -> Dataset:
     """Four points on which the perceptron makes 10 mistakes and the normalized rule 69.
 
-    Visited cyclically, ties as mistakes, without a bias. The bound of the normalized rule is never the larger
-    one, but the mistakes made may be more.
+    They are visited cyclically without a bias, with ties as mistakes. The normalized rule never has the
+    larger bound, but it may make more mistakes.
 
     >>> normalizing_loses().radius
     5.0
@@ -109,7 +108,7 @@ def normalizing_loses() -> Dataset:
 def majority(n_rows: int, n: int, r: int, random_state: Any = None) -> Dataset:
     """Rows of n random signs, labelled by the majority of the first r of them, r odd.
 
-    u is 1/√r on the relevant signs: its margin is at least 1/√r, R = √n, so that the perceptron makes at most
+    u is 1/√r on the relevant signs. Its margin is at least 1/√r and R = √n, so the perceptron makes at most
     n·r mistakes.
 
     >>> X, y, u, margin, radius = majority(100, 9, 3, random_state=0)
@@ -124,10 +123,10 @@ def majority(n_rows: int, n: int, r: int, random_state: Any = None) -> Dataset:
 
 
 def disjunction(n_rows: int, n: int, r: int, random_state: Any = None, share: float | None = None) -> Dataset:
-    """Rows of n features 0 or 1, labelled + where one of the first r is 1.
+    """Rows of n features 0 or 1, labelled + if at least one of the first r is 1.
 
-    Features are 1 with probability `share`, by default such that half of the labels are +. A bias is needed,
-    so there is no u.
+    Each feature is 1 with probability `share`; by default each label is + with probability ½. A bias is
+    needed, so there is no u.
 
     >>> X, y, *_ = disjunction(200, 50, 3, random_state=0)
     >>> bool(np.all((y > 0) == X[:, :3].any(axis=1)))
@@ -143,9 +142,9 @@ def disjunction(n_rows: int, n: int, r: int, random_state: Any = None, share: fl
 def separable(n_rows: int, d: int, margin: float, radius: float = 1.0, random_state: Any = None) -> Dataset:
     """Rows whose largest margin and R are the given numbers, up to rounding.
 
-    Two signed rows, somewhere among them, are margin·u ± v with v ⊥ u and norm `radius`: half their sum is
-    margin·u, so that no vector has a larger margin than u. The others are drawn from the ball of that radius,
-    outside the strip |u·x| < margin. With d = 1 the two are margin·u and radius·u.
+    Two signed rows y·x, at random positions, are margin·u ± v with v ⊥ u and have norm `radius`: half their
+    sum is margin·u, so no vector has a larger margin than u. The others are drawn from the ball of that
+    radius, outside the strip |u·x| < margin. If d = 1, the two are margin·u and radius·u.
 
     >>> X, y, u, margin, radius = separable(1000, 5, margin=0.1, random_state=0)
     >>> round(float(np.min(y * (X @ u))), 12), round(float(np.linalg.norm(X, axis=1).max()), 12)
@@ -156,7 +155,7 @@ def separable(n_rows: int, d: int, margin: float, radius: float = 1.0, random_st
     rng = _generator(random_state)
     u = _unit(rng, d)
     y = 2 * rng.integers(0, 2, n_rows) - 1
-    # Along u about as far from the strip as rows of a ball in d dimensions lie, across it anywhere inside.
+    # Along u: about as far from the strip as points of a ball in d dimensions. Across u: anywhere inside.
     along = margin + (radius - margin) * np.minimum(np.abs(rng.standard_normal(n_rows)) / math.sqrt(d), 1.0)
     across = rng.standard_normal((n_rows, d))
     across -= (across @ u)[:, None] * u
@@ -178,14 +177,14 @@ def separable(n_rows: int, d: int, margin: float, radius: float = 1.0, random_st
 def stream(
     d: int, margin: float, block: int = 1000, random_state: Any = None
 ) -> Iterator[tuple[Floats, Signs]]:
-    """Blocks of rows without end, from one fixed u with this margin, all of norm 1.
+    """An endless stream of blocks of rows of norm 1, which a fixed u separates with at least this margin.
 
     >>> blocks = stream(3, 0.2, block=4, random_state=0)
     >>> X, y = next(blocks)
     >>> X.shape, np.linalg.norm(X, axis=1).round(12).tolist()
     ((4, 3), [1.0, 1.0, 1.0, 1.0])
     """
-    _need(0 < margin < 1 and d >= 2, "expected a margin between 0 and 1, and two features at least.")
+    _need(0 < margin < 1 and d >= 2, "expected a margin between 0 and 1, and at least two features.")
     rng = _generator(random_state)
     u = _unit(rng, d)
     while True:
@@ -198,11 +197,11 @@ def stream(
 
 
 def independent(n: int, d: int, labels: Sequence[int] | None = None, random_state: Any = None) -> Dataset:
-    """n ≤ d linearly independent rows of Gaussian numbers, with any labels whatever.
+    """n ≤ d linearly independent rows of Gaussian numbers, with arbitrary labels.
 
-    With the Gram matrix G the vector u ∝ Σ (G⁻¹y)_i x_i gives every row the same margin 1/√(yᵀG⁻¹y), which
-    is `margin`. It is the largest one when all y∘G⁻¹y ≥ 0, for then u lies in the cone of the y·x; else there
-    is a larger one.
+    With the Gram matrix G, the vector u ∝ Σ (G⁻¹y)_i x_i gives every row the same margin 1/√(yᵀG⁻¹y), which
+    is `margin`. It is the largest margin if all y∘G⁻¹y ≥ 0, because then u lies in the cone of the y·x;
+    otherwise a larger one exists.
 
     >>> X, y, u, margin, radius = independent(3, 8, random_state=0)
     >>> np.allclose(y * (X @ u), margin)
@@ -221,12 +220,12 @@ def independent(n: int, d: int, labels: Sequence[int] | None = None, random_stat
 def norm_mixture(
     n_rows: int, d: int, margin: float = 0.1, ratio: float = 100.0, random_state: Any = None
 ) -> Dataset:
-    """Rows of norm 1 and rows of norm `ratio`, half of each, where normalizing wins.
+    """Half the rows have norm 1 and half have norm `ratio`: data on which the normalized rule wins.
 
-    u has at least the given margin on every direction, and `margin` on the rows. Across u the signed large
-    rows lie on one side and the signed small ones on the other: one mistake on a large row takes many on
-    small ones to make good. The large rows set R, the small ones γ, so that (R/γ)² is up to ratio² times the
-    bound 1/γₙ² of the normalized rule.
+    u has at least the given margin on the normalized rows; the returned `margin` is the one on the rows.
+    Across u the signed large rows lie on one side and the signed small ones on the other, so it takes many
+    mistakes on small rows to undo one on a large row. The large rows determine R and the small ones γ, so
+    (R/γ)² is up to ratio² times the bound 1/γₙ² of the normalized rule.
 
     >>> X, y, u, margin, radius = norm_mixture(100, 4, random_state=0)
     >>> radius, bool(np.all(y * (X @ u) >= 0.0999999))
@@ -236,7 +235,7 @@ def norm_mixture(
     rng = _generator(random_state)
     X, y, u, _, _ = separable(n_rows, d, margin, 1.0, rng)
     assert u is not None
-    z = y[:, None] * X / np.linalg.norm(X, axis=1)[:, None]  # which makes no margin smaller
+    z = y[:, None] * X / np.linalg.norm(X, axis=1)[:, None]  # this makes no margin smaller
     along, side = (z @ u)[:, None] * u, _unit(rng, d)
     across = z - along
     sign = np.where(across @ side >= 0, 1.0, -1.0)
@@ -248,25 +247,25 @@ def norm_mixture(
 
 # ---- distributions -----------------------------------------------------------------------------------
 class Gaussians(NamedTuple):
-    """Rows of two Gaussians, and the threshold of the least risk."""
+    """Rows of two Gaussians, and the threshold with the least risk."""
 
     X: Floats
     y: Signs
     coef: Floats  # predict + when coef·x + intercept ≥ 0
     intercept: float
-    risk: float  # of that threshold: no other rule has less
-    means: Floats  # of − and of +, a row each
-    covariance: Floats  # of both
+    risk: float  # of that threshold: no rule has less
+    means: Floats  # one row for − and one for +
+    covariance: Floats  # the same for both
 
 
 def gaussians(
     n_rows: int, d: int, distance: float = 2.0, correlation: float = 0.5, random_state: Any = None
 ) -> Gaussians:
-    """Two Gaussians of one covariance Σ, as likely as one another: a linear threshold is optimal.
+    """Two equally likely Gaussians with the same covariance Σ: a linear threshold is optimal.
 
-    Σ has 1 on its diagonal and `correlation` elsewhere; the means μ₊ and μ₋ are `distance` apart in its own
-    measure, Δ² = (μ₊ − μ₋)ᵀΣ⁻¹(μ₊ − μ₋). The optimal rule is the sign of (μ₊ − μ₋)ᵀΣ⁻¹(x − (μ₊ + μ₋)/2), and
-    its risk is Φ(−Δ/2).
+    Σ has 1 on its diagonal and `correlation` elsewhere; `distance` is the Mahalanobis distance Δ of the means
+    μ₊ and μ₋, Δ² = (μ₊ − μ₋)ᵀΣ⁻¹(μ₊ − μ₋). The optimal rule is the sign of (μ₊ − μ₋)ᵀΣ⁻¹(x − (μ₊ + μ₋)/2),
+    and its risk is Φ(−Δ/2).
 
     >>> gaussians(10, 2, distance=2.0, random_state=0).risk.__round__(6)
     0.158655
@@ -294,10 +293,10 @@ class Minimax(NamedTuple):
 
 
 def minimax(n: int, d: int, random_state: Any = None) -> Minimax:
-    """m = min(n, d) orthonormal points: the first labelled +, each other −1 or +1 by a fair coin.
+    """m = min(n, d) orthonormal points: the first is labelled +, the others −1 or +1 by fair coins.
 
-    Points 2, …, m have probability 1/n each, and the first has the rest. Whoever learns from n examples has
-    not seen a given rare point with probability (1 − 1/n)ⁿ, and is then wrong on it with probability ½: the
+    Points 2, …, m have probability 1/n each, and the first has the rest. A sample of n examples misses a
+    given rare point with probability (1 − 1/n)ⁿ, and any rule is then wrong on it with probability ½: the
     expected risk of any rule is at least (m − 1)/(2n)·(1 − 1/n)ⁿ.
 
     >>> minimax(4, 3, random_state=0).probabilities

@@ -1,4 +1,4 @@
-"""A model beside labelled rows: how often it is right, and what it takes for what."""
+"""Evaluating a model on labelled rows: how often it is right, and which classes it confuses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Evaluation:
     """
 
     classes: list[str]
-    confusion: npt.NDArray[np.int64]  # rows of a class (line) that were taken for a class (column)
-    unknown: Counter[str] = field(default_factory=Counter)  # labels that are none of the model's classes
+    confusion: npt.NDArray[np.int64]  # line: the class of a row; column: the predicted class
+    unknown: Counter[str] = field(default_factory=Counter)  # labels that are not among the model's classes
 
     @property
     def n_rows(self) -> int:
@@ -44,7 +44,7 @@ class Evaluation:
 
     @property
     def errors(self) -> int:
-        """Rows that the model gets wrong; those with a label it does not know are among them."""
+        """The number of rows that the model gets wrong, including those with an unknown label."""
         return self.n_rows - int(np.trace(self.confusion))
 
     @property
@@ -52,7 +52,7 @@ class Evaluation:
         return 1 - self.errors / self.n_rows
 
     def by_class(self) -> list[dict[str, Any]]:
-        """Precision, recall and F1 of each class; None where there is nothing to divide by."""
+        """Precision, recall and F1 of each class; None instead of a division by 0."""
         out = []
         for k, name in enumerate(self.classes):
             right = int(self.confusion[k, k])
@@ -69,7 +69,7 @@ class Evaluation:
         return out
 
     def confused(self, most: int) -> list[tuple[str, str, int]]:
-        """The most frequent mistakes: class, what it was taken for, how often."""
+        """The most frequent mistakes: (class, predicted class, count)."""
         wrong = self.confusion.copy()
         np.fill_diagonal(wrong, 0)
         places = np.argsort(-wrong, axis=None, kind="stable")[:most]
@@ -81,7 +81,7 @@ class Evaluation:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures by name; the matrix of many classes as its frequent mistakes."""
+        """All figures by name; for many classes, the most frequent mistakes instead of the matrix."""
         few = len(self.classes) <= 100
         return {
             "rows": self.n_rows,
@@ -102,7 +102,7 @@ def evaluate(
     n_jobs: int | None = None,
     watch: Watch | None = None,
 ) -> Evaluation:
-    """Predict all rows of a source and count; `rename` is done to the labels first."""
+    """Predict all rows of a source and count; `rename` is first applied to the labels."""
     names = [as_text(c) for c in model.classes.tolist()]
     k = len(names)
     numbers = not is_text(model.classes)

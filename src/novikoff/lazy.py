@@ -1,65 +1,74 @@
-"""What is worked out when it is first used: names of a package, so that importing it is cheap; attributes."""
+"""Names of a package that are resolved on first use, so that importing it costs almost nothing.
+
+The public names are listed once, in the stub next to the package (`__init__.pyi`): one line
+``from HOME import NAME as NAME`` per name. Type checkers and editors read them there, and so does `attach`.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar, overload
+from types import ModuleType
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def resolve(package: str, name: str, homes: Mapping[str, str]) -> Any:
-    """A name of a package: what its home, a module, has under it, or the package's module of that name.
+def attach(package: str) -> None:
+    """Give a package or module the names in its stub and, as attributes, its submodules.
 
     >>> import novikoff
-    >>> resolve("novikoff", "checker", {}) is novikoff.checker
+    >>> novikoff.theory.margin is novikoff.proof.geometry.margin
     True
     """
-    owner = sys.modules[package]
-    if name in homes:
-        value = getattr(import_module(homes[name]), name)
-        setattr(owner, name, value)
-        return value
-    if not name.startswith("_") and "__path__" in vars(owner) and _is_module(f"{package}.{name}"):
-        return import_module(f"{package}.{name}")
-    listed = vars(owner).get("__all__", ())
-    known = f"; it has {', '.join(sorted(listed))}" if listed else ""
-    raise AttributeError(f"module {package!r} has no attribute {name!r}{known}")
+    sys.modules[package].__class__ = _Lazy
 
 
-def _is_module(name: str) -> bool:
-    from importlib.util import find_spec  # needed for modules only, which are asked for more rarely
+class _Lazy(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        homes = _homes(self)
+        if name == "__all__" and homes:
+            return sorted({*homes, *({"__version__"} & vars(self).keys())})
+        if name in homes and homes[name] != self.__name__:
+            value = getattr(import_module(homes[name]), name)
+            setattr(self, name, value)
+            return value
+        if not name.startswith("_") and "__path__" in vars(self):
+            module = f"{self.__name__}.{name}"
+            try:
+                return import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:  # it exists, but something that it imports does not
+                    raise
+        known = f"; it has {', '.join(sorted(homes))}" if homes else ""
+        message = f"module {self.__name__!r} has no attribute {name!r}{known}"
+        raise AttributeError(message, name=name, obj=self)
 
-    return find_spec(name) is not None
+    def __setattr__(self, name: str, value: Any) -> None:
+        """An imported module becomes an attribute of its package, but must not hide a name it provides."""
+        hides = isinstance(value, ModuleType) and _homes(self).get(name) == value.__name__
+        super().__setattr__(name, getattr(value, name) if hides else value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *_homes(self)})
 
 
-class made_once(Generic[T]):
-    """An attribute that is worked out when it is first asked for, and kept.
+_read: dict[str, dict[str, str]] = {}
 
-    Threads that ask at once may each work it out; all get the one that was kept. No lock is held meanwhile,
-    as `functools.cached_property` holds one in Python 3.11: a child forked then would wait for it forever.
 
-    >>> class Square:
-    ...     @made_once
-    ...     def area(self):
-    ...         return print("once") or 4
-    >>> square = Square()
-    >>> square.area, square.area
-    once
-    (4, 4)
-    """
-
-    def __init__(self, make: Callable[[Any], T]) -> None:
-        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
-
-    @overload
-    def __get__(self, owner: None, kind: type | None = None) -> made_once[T]: ...
-    @overload
-    def __get__(self, owner: object, kind: type | None = None) -> T: ...
-    def __get__(self, owner: object | None, kind: type | None = None) -> made_once[T] | T:
-        if owner is None:
-            return self
-        made: T = vars(owner).setdefault(self._name, self._make(owner))  # found there from now on
-        return made
+def _homes(package: ModuleType) -> dict[str, str]:
+    """Each name of the package's stub, and the module that it comes from."""
+    if package.__name__ not in _read:
+        found: dict[str, str] = {}
+        spec: Any = package.__spec__
+        try:  # through the loader, which may read from an archive
+            stub = spec.loader.get_data(f"{spec.origin.rpartition('.')[0]}.pyi").decode()
+        except OSError:  # no stub: submodules are the only names
+            stub = ""
+        for line in stub.splitlines():
+            match line.split():
+                case ["from", home, "import", name, "as", _]:
+                    found[name] = home
+        _read[package.__name__] = found
+    return _read[package.__name__]

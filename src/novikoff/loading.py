@@ -1,4 +1,4 @@
-"""From a model file to the model in it, of whichever kind."""
+"""Loading a model of any kind from its file."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 def load_model(
     path: str | os.PathLike[str], *, problem: Any = None, trust_patterns: bool = False
 ) -> LinearModel | KernelModel | Tagger | StructuredModel:
-    """The model in a file that `save` wrote, of any estimator but those of streams, which load their own.
+    """Load the model that `save` wrote, of any estimator except the online ones, which have their own `load`.
 
-    Runs no code from the file; checks all of it.
+    The whole file is checked, and no code from it is run.
 
     Parameters
     ----------
     path : path of the file
     problem : object, optional
-        For a structured perceptron that was learned with a problem of your own: that problem.
+        For a structured perceptron with a user-defined problem: that problem.
     trust_patterns : bool, default False
-        For a tagger: take regular expressions of its templates that may take very long to match. Without
-        it a file is refused unless all of them are known to be matched in linear time
-        (`novikoff.tagging.patterns`).
+        For a tagger: accept regular expressions in its templates that may take very long to match. By default
+        a file is refused unless all of them are known to match in linear time (`novikoff.tagging.patterns`).
 
     Raises
     ------
@@ -49,10 +48,10 @@ def load_model(
 
 
 def load_classifier(path: str | os.PathLike[str]) -> LinearModel | KernelModel:
-    """The model in a file, which must be one of rows."""
+    """Load the linear or kernel model in a file."""
     facts, _ = model = read_model(path)
     if not is_of_kernels(facts):
         return LinearModel.read(path, model)
-    from novikoff.kernel.model import KernelModel  # here: it needs scipy, which linear models do not
+    from novikoff.kernel.model import KernelModel  # here: it needs SciPy, linear models do not
 
     return KernelModel.read(path, model)

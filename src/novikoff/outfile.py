@@ -1,4 +1,4 @@
-"""Files that are written at once or not at all, and compressed as their names say."""
+"""Files that are written completely or not at all, and compressed according to their suffix."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 @contextlib.contextmanager
 def written(target: Target) -> Iterator[Any]:
-    """What to write a file's content to.
+    """The file object to write a file's content to.
 
-    A path is replaced when the block ends without an error, and compressed as its name says; an open file, a
-    pipe or a device is written to as it is.
+    A path is replaced when the block ends without an error, and compressed according to its suffix; an open
+    file, a pipe or a device is written to directly.
     """
     if isinstance(target, str | os.PathLike):
         path = Path(target)
@@ -45,11 +45,11 @@ def written(target: Target) -> Iterator[Any]:
 def replacing(path: Name) -> Iterator[IO[bytes]]:
     """A new file to write to, which takes the place of `path` when the block ends without an error.
 
-    It is on disk by then, with the permissions of what was there before. Until then it has a temporary name
-    beside `path`, and after an error there is neither it nor any change to what was there before. A process
-    that is killed leaves its temporary file, which the next one to write to `path` removes.
+    It is then on disk, with the permissions of the file that it replaces. Until then it has a temporary name
+    in the same folder; after an error it is removed, and the old file is unchanged. A process that is killed
+    leaves its temporary file, which is removed by the next process that writes to `path`.
     """
-    target = Path(os.path.realpath(path))  # a link goes on pointing to its file
+    target = Path(os.path.realpath(path))  # a link keeps pointing to its file
     passing = target
     try:
         _remove_orphans(target)
@@ -62,14 +62,14 @@ def replacing(path: Name) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
             passing.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(passing)):  # of another file that the block is at
+        if error.filename not in (None, str(passing)):  # the error is about another file that the block uses
             raise
-        said = f"{error.strerror}; nothing was saved, and what was there before is untouched"
-        raise OSError(error.errno, said, str(path)) from None
+        message = f"{error.strerror}; nothing was saved, and what was there before is untouched"
+        raise OSError(error.errno, message, str(path)) from None
     finally:
         if passing is not target:
             passing.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # the new name too should survive a power cut, where that is possible
+    with contextlib.suppress(OSError):  # where possible, the new name also survives a power cut
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -78,18 +78,18 @@ def replacing(path: Name) -> Iterator[IO[bytes]]:
 
 
 def _temporary(target: Path) -> tuple[IO[bytes], Path]:
-    """A new file beside `target`, locked for as long as it is open: by that others know it is in use."""
+    """A new file in the folder of `target`, locked while open: other processes see that it is in use."""
     while True:
         path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         try:
-            # Nobody reads it who could not read what it replaces: that has its permissions put on in the end.
+            # Private when it replaces a file, whose permissions it gets at the end.
             mode = 0o600 if target.exists() else 0o666
             file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115
         except OSError as error:
-            error.filename = None  # nobody asked for a file of that name
+            error.filename = None  # the caller never named this file
             raise
         fcntl.flock(file, fcntl.LOCK_EX)
-        if path.exists():  # else it was taken for an orphan before it was locked
+        if path.exists():  # otherwise it was removed as an orphan before it was locked
             return file, path
         file.close()
 
@@ -97,7 +97,7 @@ def _temporary(target: Path) -> tuple[IO[bytes], Path]:
 def _remove_orphans(target: Path) -> None:
     """Remove temporary files for `target` that no live process holds."""
     name = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
-    with contextlib.suppress(OSError):  # what cannot be looked at is left alone
+    with contextlib.suppress(OSError):  # files that cannot be examined are left alone
         for path in target.parent.iterdir():
             if name.fullmatch(path.name) and path.is_file() and not path.is_symlink():
                 with contextlib.suppress(OSError), path.open("rb") as file:
@@ -107,7 +107,7 @@ def _remove_orphans(target: Path) -> None:
 
 @contextlib.contextmanager
 def _packed(file: IO[bytes], suffix: str) -> Iterator[Any]:
-    """What writes to `file` compressed as the suffix says; `file` stays open."""
+    """A writer that compresses into `file` according to the suffix; `file` stays open."""
     if suffix not in COMPRESSED:
         yield file
         return
@@ -125,12 +125,12 @@ def _packed(file: IO[bytes], suffix: str) -> Iterator[Any]:
 
 def _packer(suffix: str, file: IO[bytes]) -> Any:
     if suffix == ".gz":
-        return gzip.GzipFile("", "wb", 6, file, mtime=0)  # no time: equal rows give equal files
+        return gzip.GzipFile("", "wb", 6, file, mtime=0)  # no timestamp: equal rows give equal files
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else lzma.LZMAFile(file, "wb", preset=1)
 
 
 class _KeptOpen:
-    """A file that whoever writes to it cannot close."""
+    """A file that its writer cannot close."""
 
     closed = False
 

@@ -1,8 +1,8 @@
-"""Choosing rule, averaging, epochs and scaling by rows that were held out, then learning from all rows.
+"""Choose rule, averaging, epochs and scaling on held-out rows, then learn from all rows.
 
-Rows are held out by a fixed hash of their number, so nothing has to be shuffled in memory. All candidates
-with the same scaling learn side by side from the same passes, and what scales the columns is measured on the
-rows learned from alone. A candidate of n epochs is what the run of the largest number was after n of them.
+A fixed hash of the row number decides which rows are held out, so nothing has to be shuffled in memory. All
+candidates with the same scaling learn side by side in the same passes, and the scaling of columns is measured
+only on the rows learned from. A candidate with n epochs is the longest run as it was after n epochs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import rows_of, some_rows
 from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.data.scaling import ColumnSums, Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, rows_at
+from novikoff.data.sources.block import Block, Floats, Matrix
 from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
-from novikoff.parameters.table import FILE_PARAMETERS
-from novikoff.training.examples import Visit
+from novikoff.parameters.tuning import TUNING_PARAMETERS
+from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, fit
@@ -47,13 +47,13 @@ class Candidate:
 
     scale: str | None
     rule: str
-    C: float  # of rules that have one; else as the settings have it
+    C: float  # for rules that use it; otherwise as in the settings
     average: bool
     epochs: int
 
     @property
     def rule_text(self) -> str:
-        """The rule, with C where it has one."""
+        """The rule, with C if it uses it."""
         return self.rule + (f" C={self.C:g}" if self.rule in USES_C else "")
 
     def __str__(self) -> str:
@@ -63,21 +63,21 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried: every combination. Of equally good ones the first with the fewest epochs is taken."""
+    """The values to try, in every combination. On a tie the first with the fewest epochs wins."""
 
-    rules: Sequence[str] = FILE_PARAMETERS["rules"].default
-    averages: Sequence[bool] = FILE_PARAMETERS["averages"].default
-    epochs: Sequence[int] = FILE_PARAMETERS["epochs"].default
-    scales: Sequence[str | None] = FILE_PARAMETERS["scales"].default
-    Cs: Sequence[float] = FILE_PARAMETERS["Cs"].default
+    rules: Sequence[str] = TUNING_PARAMETERS["rules"].default
+    averages: Sequence[bool] = TUNING_PARAMETERS["averages"].default
+    epochs: Sequence[int] = TUNING_PARAMETERS["epochs"].default
+    scales: Sequence[str | None] = TUNING_PARAMETERS["scales"].default
+    Cs: Sequence[float] = TUNING_PARAMETERS["Cs"].default
 
     def check(self) -> None:
-        """Raise one clear error unless there is something to try, and all of it can be."""
+        """Raise one clear error unless there is something to try and every value is legal."""
         for name, values in vars(self).items():
-            FILE_PARAMETERS[name].check(values)
+            TUNING_PARAMETERS[name].check(values)
 
     def learners(self, settings: Settings) -> list[Settings]:
-        """What has to be run: one learner for both the last and the averaged weights."""
+        """The settings to run: one learner for both the last and the averaged weights."""
         return [
             replace(settings, rule=rule, C=C, average=any(self.averages))
             for rule in dict.fromkeys(self.rules)
@@ -87,15 +87,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a candidate did on held-out rows."""
+    """How well a candidate did on held-out rows."""
 
     candidate: Candidate
-    correct: tuple[int, ...]  # by part held out
+    correct: tuple[int, ...]  # per held-out part
     held_out: tuple[int, ...]
 
     @property
     def accuracy(self) -> float:
-        """The share of all held-out rows that were right."""
+        """The share of correct predictions on all held-out rows."""
         return sum(self.correct) / sum(self.held_out)
 
     @property
@@ -105,7 +105,7 @@ class Outcome:
 
 @dataclass
 class TuneResult:
-    """What was tried, the best first, and what learning from all rows in the best way gave."""
+    """The outcomes, best first, and what the best candidate learned from all rows."""
 
     table: list[Outcome]
     n_rows: int
@@ -123,7 +123,7 @@ def tune(
     settings: Settings = Settings(),
     grid: Grid = Grid(),
     *,
-    folds: int = FILE_PARAMETERS["folds"].default,
+    folds: int = TUNING_PARAMETERS["folds"].default,
     split: float | None = None,
     random_state: int = 0,
     class_weight: dict[str, float] | str | None = None,
@@ -132,36 +132,36 @@ def tune(
     watch: Watch | None = None,
     refit: bool = True,
 ) -> TuneResult:
-    """Try every combination of `grid` on held-out rows of a source, and learn from all rows in the best way.
+    """Try every combination of `grid` on held-out rows of a source, then learn from all rows with the best.
 
-    The last step is what `streaming.fit` does with these parameters, bit for bit.
+    The last step equals `streaming.fit` with these parameters, bit for bit.
 
     Parameters
     ----------
     source : Source
-        Read several times: standard input will not do.
+        It is read several times, so standard input is not possible.
     classes : StreamClasses, default None
-        Declared, or found in a first pass (None); they cannot grow.
+        Declared, or found in a first pass (None). They cannot grow.
     settings : Settings
-        What is the same for all candidates.
+        The settings that all candidates share.
     grid : Grid
-        What is tried.
+        The values to try.
     folds : default 5
-        Parts, each of which is held out once.
+        The number of parts, each of which is held out once.
     split : default None
-        Instead: the share of rows that is held out, once.
+        The share of the rows to hold out once, instead of folds.
     random_state : default 0
-        Chooses which rows are held out when.
+        Selects which rows are held out in which part.
     class_weight : default None
         As in `fit`; 'balanced' is measured on the rows learned from.
     n_jobs : default None
-        Candidates that learn at the same time. Never changes a result.
+        The number of candidates that learn at the same time. It never changes a result.
     max_memory : default 1 GiB
-        Bytes of weights at a time, about: when all candidates need more, they take turns, with passes of
-        their own. Never changes a result.
+        The approximate limit of weights in memory, in bytes: candidates that need more together take turns,
+        in separate passes. It never changes a result.
     watch : function of a Progress
     refit : default True
-        Whether to learn from all rows in the end.
+        Whether to learn from all rows at the end.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def tune(
     classes = classes or StreamClasses()
     grid.check()
     for name, value in (("folds", folds), ("split", split)):
-        FILE_PARAMETERS[name].check(value)
+        TUNING_PARAMETERS[name].check(value)
     check_whole("random_state", random_state, 0)
     if not source.can_reread:
         raise ValueError(
@@ -194,7 +194,7 @@ def tune(
             for some in _in_turns(runs, max_memory):
                 _learn(some, rows, scale, sorted(set(grid.epochs)), pool)
             outcomes += _outcomes(runs, grid, scale, rows)
-    # the sort is stable: of equals, those of fewer epochs, and of these the first
+    # the sort is stable: among equals fewer epochs win, and among these the first
     outcomes.sort(key=lambda outcome: (-sum(outcome.correct), outcome.candidate.epochs))
     result = TuneResult(outcomes, rows.n_rows, classes=classes.labels.tolist())
     if refit:
@@ -240,7 +240,7 @@ class _Rows:
         self.source, self.classes, self.parts = source, classes, parts
         self._split, self._seed, self._watch = split, seed, watch
         self.n_rows = 0
-        self.held_out: list[int] = []  # rows by part
+        self.held_out: list[int] = []  # number of rows per part
         self._class_weights: list[dict[str, float] | None] = []
         self._sums: list[ColumnSums] = []
 
@@ -257,10 +257,10 @@ class _Rows:
 
     # -- the first pass
     def look(self, grid: Grid, class_weight: dict[str, float] | str | None) -> None:
-        """Find classes and columns, and measure what scaling and class weights need, by part."""
+        """Find classes and columns; measure what scaling and class weights need, per part."""
         measured = any(scale in MEASURED for scale in grid.scales)
         self._sums = [ColumnSums() for _ in range(self.parts)]
-        counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last of −1
+        counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last is for −1
         for block, fold in self.blocks("first look"):
             if block.labels is None:
                 raise ValueError(f"{block.where(0)}: there is no label to learn from.")
@@ -276,7 +276,7 @@ class _Rows:
                 counts[part].update({as_text(label): n for label, n in counts_of(labels[here]).items()})
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
-                self._sums[part].add(rows_at(block.X, rest), partial(_where, block, rest))
+                self._sums[part].add(some_rows(block.X, rest), partial(_where, block, rest))
         self.held_out = [counts[part].total() for part in range(self.parts)]
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
@@ -304,11 +304,11 @@ class _Rows:
             absent = [name for name in names if not counts[name]]
             if absent:
                 raise ValueError(
-                    f"{self.source.name}: no row of the class {absent[0]!r} is left to learn from when "
-                    f"{what} is held out; {advice}, or leave out so rare a class."
+                    f"{self.source.name}: no row of the class {absent[0]!r} is left for training when "
+                    f"{what} is held out; {advice}, or remove that rare class."
                 )
 
-    # -- what is learned from, and what is held out
+    # -- training rows and held-out rows
     def scaling(self, scale: str | None, part: int) -> Scaling | None:
         if scale in MEASURED:
             return self._sums[part].scaling(scale, self.source.features)
@@ -318,7 +318,7 @@ class _Rows:
         assert block.labels is not None
         return self.classes.find(block.labels, block.where)
 
-    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Visit:
+    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Batch:
         """The rows of a block that are not held out."""
         X = block.X if scaling is None else scaling.transform(block.X)
         weights, kept = block.weights, fold != part
@@ -331,7 +331,7 @@ class _Rows:
         if weights is not None:
             kept &= weights > 0
         order = np.flatnonzero(kept)
-        return Visit(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
+        return Batch(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
 
     def held(
         self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None
@@ -341,7 +341,7 @@ class _Rows:
         if block.weights is not None:
             here &= block.weights > 0
         rows = np.flatnonzero(here)
-        X = rows_at(block.X, rows)
+        X = some_rows(block.X, rows)
         return X if scaling is None else scaling.transform(X), labels[rows]
 
 
@@ -351,7 +351,7 @@ def _where(block: Block, rows: npt.NDArray[np.int64], row: int) -> str:
 
 # ---- learning --------------------------------------------------------------------------------------------
 class _Run:
-    """A learner that one part of the rows is kept from."""
+    """A learner that never sees one part of the rows."""
 
     def __init__(self, part: int, settings: Settings, rows: _Rows) -> None:
         self.part, self.settings = part, settings
@@ -370,14 +370,14 @@ class _Run:
 
     @property
     def memory(self) -> int:
-        """Bytes of weights, sums and what predicts, about."""
+        """The approximate size of weights, sums and scorers, in bytes."""
         one = 8 * self._n_columns * width(self._n_classes)
         return one * (4 if self.settings.average else 1)
 
     def begin_epoch(self) -> None:
         self._began = {k: learner.native.updates for k, learner in enumerate(self.model.learners)}
 
-    def visit(self, visit: Visit, first: bool) -> None:
+    def visit(self, visit: Batch, first: bool) -> None:
         for learner, call in native_calls(self.model, visit, self._settled_at, first=first):
             check_outcome(learner, visit, call())
 
@@ -394,7 +394,7 @@ class _Run:
             self.correct[epochs, mean] = self.correct.get((epochs, mean), 0) + right
 
     def stay(self, epoch: int, later: list[int]) -> None:
-        """It has converged: more epochs are this one."""
+        """Use the counts of a converged run for all later epochs."""
         for (at, mean), right in list(self.correct.items()):
             if at == epoch:
                 self.correct |= {(epochs, mean): right for epochs in later}
@@ -416,7 +416,7 @@ def _in_turns(runs: list[_Run], max_memory: int) -> Iterator[list[_Run]]:
 def _learn(
     runs: list[_Run], rows: _Rows, scale: str | None, epochs: list[int], pool: ThreadPoolExecutor
 ) -> None:
-    """Let all runs learn side by side, and score each after the epochs that are wanted."""
+    """Let all runs learn side by side, and score each after the requested epochs."""
     scalings = {part: rows.scaling(scale, part) for part in sorted({run.part for run in runs})}
     name = f"scale {scale or 'none'}"
     for epoch in range(1, epochs[-1] + 1):
@@ -459,7 +459,7 @@ def _score(
 
 
 def _all(pool: ThreadPoolExecutor, work: Any, runs: list[_Run]) -> None:
-    for _ in pool.map(work, runs):  # raises what was raised there
+    for _ in pool.map(work, runs):  # raises the exceptions of the calls
         pass
 
 

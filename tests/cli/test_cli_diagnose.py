@@ -11,22 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from novikoff.cli import progress
-from novikoff.cli.app import make_app
-from novikoff.cli.opening import open_data
+from novikoff.cli.inputs import open_data
 from novikoff.theory import diagnose
-
-APP = make_app(("diagnose", "fit"))
-
-
-def run(*arguments: object, code: int = 0, **more):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments], **more)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
+from support.commands import run
 
 
 def rows(n=80, seed=0):
@@ -118,7 +107,7 @@ def test_weights_of_zero_leave_rows_out():
         (("--html", "a.png"), ".html"),
         (("--n-orders", 0), "whole number"),
         (("--time-limit", 0), "a number > 0"),
-        (("--classes", "grow"), "nothing grows"),
+        (("--classes", "grow"), "classes cannot grow"),
     ],
 )
 def test_bad_usage_is_named(arguments, said):
@@ -155,8 +144,8 @@ def test_ctrl_c_shows_what_is_known(monkeypatch):
         if "random order 2" in text:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress, "told", lambda wanted: nullcontext(watch))
+    monkeypatch.setattr(progress, "by_fraction", lambda wanted: nullcontext(watch))
     result = run("diagnose", "a.svm", "--plot", "a.png", "--n-orders", 50, code=130)
-    assert "interrupted; the findings are what was known" in result.stderr
+    assert "interrupted; these are the findings so far" in result.stderr
     assert "interrupted after" in result.stdout and "≤ γ ≤" in result.stdout
     assert Path("a.png").exists()

@@ -19,7 +19,7 @@ import pytest
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 import novikoff
-from novikoff.cli import progress
+from novikoff.cli import app, progress
 from novikoff.tagging.templates import Templates
 from support.children import PATIENCE, Child, with_small_files
 from support.commands import error_of, run
@@ -215,8 +215,8 @@ def test_labels_that_are_no_chunks_are_counted_by_token():
     data = [[(w, "_", pos) for w, pos, _ in s] for s in sentences(40)]
     Path("pos.txt").write_text("".join("".join(f"{w}\t{k}\n" for w, _, k in s) + "\n" for s in data))
     done = run("tag", "fit", "pos.txt", "--test", "pos.txt", "--epochs", 2)
-    assert "templates  pos, as usual" in done.stdout
-    assert "% of tokens right" in done.stdout
+    assert "templates  pos, the default" in done.stdout
+    assert "% of tokens correct" in done.stdout
     said = json.loads(run("tag", "evaluate", "pos.novikoff", "pos.txt", "--json").stdout)
     assert said["counted"] == "tokens"
     assert said["accuracy"] == said["precision"] == said["recall"] == said["f1"]
@@ -272,13 +272,7 @@ def test_progress_counts_sentences(monkeypatch):
     monkeypatch.setattr(progress, "figures", lambda p, to_come=0: told.append(p) or "")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", Terminal())
-        from novikoff.cli.options import Output
-        from novikoff.cli.tag.fit import fit as command
-        from novikoff.cli.tag.options import Learning, Reading
-
-        command(
-            ["train.txt"], test=["test.txt"], learning=Learning(max_epochs=2), reading=Reading(), out=Output()
-        )
+        assert app.run(["tag", "fit", "train.txt", "--test", "test.txt", "--epochs", "2"]) == 0
     assert {p.what for p in told} == {"sentences"}
     assert [p.doing for p in told][:2] == ["reading", "epoch 1"]
     assert [p.rows for p in told] == [60, 60, 60, 25]
@@ -339,13 +333,13 @@ def test_bad_files_and_options(model, folder):
     assert "chunking" in error_of("tag", "fit", "train.txt", "--templates", "chunkng")
     assert "broken.tpl: template line 2" in error_of("tag", "fit", "train.txt", "--templates", "broken.tpl")
     assert "'d'" in error_of("tag", "fit", "train.txt", "--templates", "far.tpl")
-    assert "--transitions bio needs labels that are B-" in error_of(
+    assert "--transitions bio needs labels of the form B-" in error_of(
         "tag", "fit", "train.txt", "--templates", "pos", "--label", 1, "--transitions", "bio"
     )
     assert "is not possible" in run("tag", "fit", "train.txt", "--epochs", 0, code=2).stderr
     assert "is not possible" in run("tag", "fit", "train.txt", "--format", "csv", code=2).stderr
     assert "no folder" in run("tag", "fit", "train.txt", "--model", "no/x.novikoff", code=2).stderr
-    assert "is no novikoff file" in error_of("tag", "fit", "train.txt", "--model", "test.txt")
+    assert "is not a novikoff file" in error_of("tag", "fit", "train.txt", "--model", "test.txt")
     Path("u.conllu").write_text(conllu(sentences(3)))
     assert (
         "--beside" in run("tag", "predict", model, "u.conllu", "--label", "xpos", "--beside", code=2).stderr
@@ -358,17 +352,18 @@ def test_bad_files_and_options(model, folder):
 def test_models_of_another_kind(model):
     Path("rows.svm").write_text("1 1:1\n-1 1:-1\n")
     run("fit", "rows.svm", "--quiet")
-    assert "model of rows" in error_of("tag", "predict", "rows.novikoff", "test.txt")
+    assert "model for rows" in error_of("tag", "predict", "rows.novikoff", "test.txt")
     assert "`novikoff tag`" in error_of("predict", model, "rows.svm")
     damaged = bytearray(model.read_bytes())
     damaged[-9] ^= 1
     Path("damaged.novikoff").write_bytes(damaged)
     assert "digest" in error_of("tag", "predict", "damaged.novikoff", "test.txt")
     Path("text.novikoff").write_text("no model at all")
-    assert "no novikoff model" in error_of("tag", "evaluate", "text.novikoff", "test.txt")
+    assert "is not a novikoff model file" in error_of("tag", "evaluate", "text.novikoff", "test.txt")
     Path("a.crfsuite").write_text(crfsuite(sentences(5)))
-    assert "a.crfsuite: the file has attributes, but the tagger was made of files with columns" in error_of(
-        "tag", "predict", model, "a.crfsuite"
+    assert (
+        "a.crfsuite: the file has attributes, but the tagger was trained on files with columns"
+        in error_of("tag", "predict", model, "a.crfsuite")
     )
     fit("a.crfsuite", "--model", "a.novikoff")
     assert "test.txt: the file has columns, but" in error_of("tag", "predict", "a.novikoff", "test.txt")

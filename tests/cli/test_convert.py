@@ -58,7 +58,7 @@ def test_several_files_and_standard_input(folder):
     piped = run("convert", "-", "-", "--format", "vw", "--to", "libsvm", input=b"5 | a b\n")
     assert piped.stdout == "5 1:1 2:1\n"
     assert run("convert", "a.svm", "-", "--to", "csv").stdout == "label,1\n1,1\n"
-    assert "does not tell the format" in error_of("convert", "a.svm", "-")
+    assert "the format to write cannot be recognized" in error_of("convert", "a.svm", "-")
     assert "for data only" in usage_error("convert", "a.svm", "-", "--to", "csv", "--json")
     run("convert", "a.svm", "/dev/null", "--to", "csv")
 
@@ -72,7 +72,7 @@ def test_where_the_outcome_goes(folder):
     run("convert", "sub/x.svm.gz", "x.vw", "--force", "--to", "jsonl")
     assert (folder / "x.vw").read_text().startswith('{"label": 1, ')
     assert "expected at least one file to read" in usage_error("convert", "sub/x.svm.gz")
-    assert "does not tell the format" in error_of("convert", "sub/x.svm.gz", "x.dat")
+    assert "the format to write cannot be recognized" in error_of("convert", "sub/x.svm.gz", "x.dat")
     assert "expected one of libsvm, vw" in usage_error("convert", "sub/x.svm.gz", "y", "--to", "onnx")
     assert "expected one of auto, name" in usage_error("convert", "sub/x.svm.gz", "y.svm", "--number-by", "z")
     assert "No such file" in error_of("convert", "absent.svm", "y.vw")
@@ -82,7 +82,7 @@ def test_where_the_outcome_goes(folder):
 def test_tables_and_their_names(folder):
     (folder / "t.csv").write_text("age,job,pay,w\n41,cook,low,1\n30,nurse,high,2\n")
     options = ["--label", "pay", "--weight", "w"]
-    assert "has no place" in error_of("convert", "t.csv", "t.svm", *options)
+    assert "LIBSVM text cannot hold" in error_of("convert", "t.csv", "t.svm", *options)
     run("convert", "t.csv", "t.svm", "--label", "pay", "--ignore", "w", "--names", "t.names")
     assert (folder / "t.svm").read_text() == "low 1:41 2:1\nhigh 1:30 3:1\n"
     assert (folder / "t.names").read_text() == "1\tage\n2\tjob=cook\n3\tjob=nurse\n"
@@ -91,7 +91,7 @@ def test_tables_and_their_names(folder):
         '{"pay": "low", "n": 1, "features": {"age": 41, "job=cook": 1}}\n'
         '{"pay": "high", "n": 2, "features": {"age": 30, "job=nurse": 1}}\n'
     )
-    assert "no column is called label" in error_of("convert", "t.csv", "u.vw")
+    assert "no column is named label" in error_of("convert", "t.csv", "u.vw")
     run("convert", "t.csv", "u.vw", "--unlabelled", "--ignore", "w,pay,job")
     assert (folder / "u.vw").read_text() == "| age:41\n| age:30\n"
 
@@ -134,7 +134,7 @@ def test_a_model_as_onnx(folder, model):
 
 def test_models_that_cannot_be_converted(folder, model):
     assert "is a model: 'vw' is not possible" in usage_error("convert", "m.novikoff", "m.vw", "--to", "vw")
-    assert "does not tell the format of a model" in error_of("convert", "m.novikoff", "m.vw")
+    assert "the suffix is not that of a model format" in error_of("convert", "m.novikoff", "m.vw")
     write_file("c.novikoff", {}, {}, "checkpoint")
     assert "holds a novikoff checkpoint" in error_of("convert", "c.novikoff", "c.txt")
     run("convert", "m.novikoff", "m.txt")
@@ -191,7 +191,7 @@ def test_the_test_file_chooses_nothing(folder):
 
 def test_rows_of_one_class_that_lie_together_are_noted(folder):
     (folder / "x.svm").write_text("".join(sorted(svm_text(300).splitlines(keepends=True))))
-    assert "rows of one class lie together" in run("tune", "x.svm", *GRID, "--model", "m").stderr
+    assert "rows of one class are grouped together" in run("tune", "x.svm", *GRID, "--model", "m").stderr
     assert run("tune", "x.svm", *GRID, "--model", "m", "--quiet").stderr == ""
 
 

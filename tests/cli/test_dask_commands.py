@@ -170,7 +170,7 @@ def test_errors_are_one_line_and_the_cluster_is_left_clean(client, address):
     assert "only one class: 'other'" in error_of("fit", "--dask", address, *FILES, "--positive", "d")
     assert "not declared" in error_of("fit", "--dask", address, *FILES, "--classes", "a,b")
     assert "there are only 3 file(s)" in error_of("fit", "--dask", address, *FILES, "--n-shards", 4)
-    assert "--hash-bits is no option" in error_of("fit", "--dask", address, *FILES, "--hash-bits", 4)
+    assert "--hash-bits is not an option" in error_of("fit", "--dask", address, *FILES, "--hash-bits", 4)
     assert not list(Path().glob("*.novikoff"))
     assert left_behind(client) == []
 
@@ -179,7 +179,7 @@ def test_a_cluster_that_is_not_there_or_has_no_workers(monkeypatch):
     with monkeypatch.context() as hurried:
         hurried.setattr("novikoff.distributed.cluster.ANSWER", "100ms")
         said = error_of("fit", "--dask", "tcp://127.0.0.1:1", *FILES)
-    assert "there is no scheduler at 'tcp://127.0.0.1:1'" in said
+    assert "no scheduler answers at 'tcp://127.0.0.1:1'" in said
     monkeypatch.setattr("novikoff.distributed.cluster.WORKERS", "1ms")
     with local_cluster(0) as empty, dask.config.set(credentials(empty.security)):
         said = error_of("fit", "--dask", empty.scheduler_address, *FILES)
@@ -196,9 +196,9 @@ def test_the_missing_extra_is_named(monkeypatch):
 
 def test_dask_is_loaded_only_when_asked_for():
     script = (
-        "import sys; from novikoff.cli.app import make_app\n"
-        "try: make_app(('fit',))(['fit', *sys.argv[1:], '-q'], standalone_mode=False)\n"
-        "finally: print([name for name in ('dask', 'distributed', 'sklearn') if name in sys.modules])"
+        "import sys; from novikoff.cli.app import run\n"
+        "assert run(['fit', *sys.argv[1:], '-q']) == 0\n"
+        "print([name for name in ('dask', 'distributed', 'sklearn') if name in sys.modules])"
     )
     said = subprocess.run(
         [sys.executable, "-c", script, *FILES], check=True, capture_output=True, text=True
@@ -255,7 +255,7 @@ def test_a_fit_whose_scheduler_is_killed_resumes_to_the_same_bits(address, folde
     again = ("fit", "--dask", address, "--checkpoint", "kept", "--model", "m.novikoff")
     assert "unfinished fit" in error_of(*again, *fit)
     assert "--epochs was 8 and is 9" in error_of(*again, *fit, "--resume", "--epochs", 9)
-    assert "of other data" in error_of(*again, FILES[0], *fit, "--resume")
+    assert "belongs to other data" in error_of(*again, FILES[0], *fit, "--resume")
     run(*again, *fit, "--resume")
     run("fit", "--dask", address, *fit, "--model", "whole.novikoff")
     assert Path("m.novikoff").read_bytes() == Path("whole.novikoff").read_bytes()

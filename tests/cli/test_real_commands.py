@@ -9,12 +9,10 @@ import re
 import shlex
 
 import pytest
-from typer.testing import CliRunner
 
-from novikoff.cli.app import make_app
+from support.commands import run
 from support.places import DATA, ROOT
 
-APP = make_app()
 SLOW = {"covtype", "kdd99", "newsgroups"}
 FILES = {
     "a9a": ("libsvm/a9a.xz", "libsvm/a9a.t.xz"),
@@ -30,12 +28,6 @@ FILES = {
 }
 GUIDE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 TABLE = re.findall(r"^\| ([^|]+) \| (`--[^|]+) \| ([\d.]+) % \((test|training)", GUIDE, flags=re.M)
-
-
-def run(*arguments):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_the_table_is_found():
@@ -60,5 +52,5 @@ def test_accuracy(tmp_path, title, options, accuracy, where):
         (line,) = re.findall(r"`novikoff evaluate adult.novikoff adult.test.gz ([^`]+)`", GUIDE)
         more = shlex.split(line)
     assert (where == "test") == (test is not None)
-    found = json.loads(run("evaluate", model, test or train, *more, "--json"))
+    found = json.loads(run("evaluate", model, test or train, *more, "--json").stdout)
     assert f"{100 * found['accuracy']:.2f}" == f"{float(accuracy):.2f}"

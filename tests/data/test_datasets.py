@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import novikoff
 from novikoff import Perceptron, datasets
 from novikoff.theory import max_margin
+from support.marks import may_not_separate
 
 seeds = st.integers(0, 10_000)
 
@@ -110,7 +111,7 @@ def test_six_points_of_the_lecture():
     assert found.lower <= 1 <= found.upper and found.upper == pytest.approx(1, rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_small_sets():
     flat, plane = datasets.needs_bias(), datasets.xor()
     assert Perceptron().fit(flat.X, flat.y).verdict_ == "separated"

@@ -132,7 +132,7 @@ def test_every_format_gives_the_same_model(tmp_path_factory, table):
     for format in SUFFIXES:
         source = novikoff.open_source(jsonl(rows), format="jsonl", **weight)
         if format == "libsvm" and any(w != 1 for _, w, _ in rows):
-            with pytest.raises(ValueError, match="the row has a weight, for which LIBSVM text has no place"):
+            with pytest.raises(ValueError, match="the row has a weight, which LIBSVM text cannot hold"):
                 written(source, folder, format)
             continue
         path, _ = written(source, folder, format)
@@ -163,7 +163,7 @@ def test_numbers_are_the_shortest_that_read_back(values):
     """As short as repr, which is the shortest, but for whole numbers, which have no point."""
     x = np.array([values])
     head = np.zeros(0, np.uint8), np.zeros(2, np.int64)
-    words = _core.format_dense(x, *head, b" ", b"").decode().split(" ")
+    words = _core.RowFormat(b" ", b"").dense(x, *head).decode().split(" ")
     assert [float(word).hex() for word in words] == [value.hex() for value in values]
     for word, value in zip(words, values, strict=True):
         if value == int(value) and abs(value) < 2**53:
@@ -194,7 +194,7 @@ def test_numbering_features_of_libsvm_text(tmp_path):
     assert text(b"1 | 7:2 3\n2 | 3:0.5 9\n", number_by="column") == "1 1:2 2:1\n2 2:0.5 3:1\n"
     assert text(b"1 | b a\n2 | a:0.5 9\n") == "1 1:1 2:1\n2 2:0.5 3:1\n"
     for name in ("a", "0", "07", "-1", "1.0", "9" * 19):
-        with pytest.raises(ValueError, match=f"line 2: the feature '{name}' is no number from 1"):
+        with pytest.raises(ValueError, match=f"line 2: the feature '{name}' is not a number from 1"):
             text(f"1 | 7:2 3\n2 | 3 {name}\n".encode())
     write_source(novikoff.open_source(io.BytesIO(b"1 0:2 5:1\n"), zero_based=True), tmp_path / "x.svm")
     assert (tmp_path / "x.svm").read_text() == "1 0:2 5:1\n"
@@ -237,20 +237,20 @@ def test_what_a_format_cannot_say_is_refused(tmp_path):
         refused([("x", 2, {"fine": 1}), (label, 1, {"a": 1})], "x.vw", "line 2: the label .* written as VW")
     for label in ("a b", "a:b", "a#b"):
         refused([("x", 1, {"1": 1}), (label, 1, {"2": 1})], "x.svm", "the label .* written as LIBSVM")
-    refused([("x", 2, {"1": 1})], "x.svm", "line 1: the row has a weight, for which LIBSVM text has no place")
+    refused([("x", 2, {"1": 1})], "x.svm", "line 1: the row has a weight, which LIBSVM text cannot hold")
     for name in ("a\nb", " a", "a ", "\t"):
         refused([("x", 1, {name: 1})], "x.csv", "the feature .* cannot be written here: cells")
     refused([("x", 1, {"a\tb": 1})], "x.tsv", "the feature .* cannot be written here: cells")
     refused([("x y\n", 1, {"a": 1})], "x.csv", "line 1: the label .* cannot be written here")
     refused([("x", 1, {"a;b;c;d": 1})], "x.csv", "so many ';' or tabs")
     for format in ("csv", "parquet"):
-        refused([("x", 1, {"label": 1})], f"x.{format}", "two columns would be called 'label'")
+        refused([("x", 1, {"label": 1})], f"x.{format}", "two columns would be named 'label'")
     refused([("x", 1, {})], "x.csv", "no row has a feature")
-    refused([("x", 1, {"a": 1})], "x.dat", "the name does not tell the format to write")
+    refused([("x", 1, {"a": 1})], "x.dat", "the format to write cannot be recognized from the name")
     refused([("x", 1, {"a": 1})], "x.svm", "format='xml' is not known", format="xml")
     refused([("x", 1, {"a": 1})], "x.parquet.gz", "is not compressed as a whole")
     refused([("x", 1, {"a": 1})], "x.svm", "number_by='x' is not possible", number_by="x")
-    refused([("x", 1, {"a": 1})], "x.vw", "names are in the file itself", names=tmp_path / "n")
+    refused([("x", 1, {"a": 1})], "x.vw", "vw contains the names itself", names=tmp_path / "n")
     wide = [("x", 1, {str(k): 1 for k in range(10_001)})]
     refused(
         wide, "x.csv", "10,001 features, and a table with more than 10,000 columns.*write libsvm, vw or jsonl"
@@ -310,9 +310,9 @@ def test_formatting_checks_what_it_is_given():
         (one, np.zeros(2, np.int64), ends, *head, None),
     ):
         with pytest.raises(ValueError):
-            _core.format_sparse(*arguments, b"", b"")
+            _core.RowFormat(b"", b"", arguments[-1]).sparse(*arguments[:-1])
     with pytest.raises(ValueError):
-        _core.format_dense(np.ones((2, 1)), *head, b"", b"")
+        _core.RowFormat(b"", b"").dense(np.ones((2, 1)), *head)
 
 
 def test_sparse_of_dense_rows():

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from novikoff import OnlinePerceptron, _core
 from novikoff.data.rounding import nearest_double
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.data.sources.text import labels_of
-from support.named_rows import added, check_cuts, placed, plain
+from support.named_rows import added, check_cuts, placed, plain, read_all
 
 
 def features_of(name, value):
@@ -45,13 +44,7 @@ def twin(objects, ignore=()):
 
 
 def read(text, *keys, **options):
-    parser = _core.JsonRows(*keys, **options)
-    assert parser.parse(text), parser.problem
-    labels, weights, *matrix = parser.take()
-    n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels_of(labels).tolist()
-    weights = [1.0] * n if weights is None else weights.tolist()
-    return list(zip(labels, weights, plain(*matrix), strict=True))
+    return read_all(_core.JsonRows(_core.LineOptions(**options), *keys), text)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(
@@ -113,7 +106,7 @@ def test_reads_what_the_json_module_reads(case):
 
 @given(texts(), st.sampled_from([{}, {"hash_bits": 3}, {"hash_bits": 20, "seed": 5}]))
 def test_cutting_changes_nothing(case, parameters):
-    check_cuts(_core.JsonRows("label", "weight"), case[1].replace(b"\r", b""), **parameters)
+    check_cuts(_core.JsonRows(weight_key="weight"), case[1].replace(b"\r", b""), **parameters)
 
 
 @given(
@@ -230,10 +223,10 @@ def test_numbers_are_correctly_rounded(number):
 )
 def test_malformed_lines(line, message):
     sound = b'{"label": 3, "fine": 1}\n\n'
-    parser = _core.JsonRows("label", "weight")
+    parser = _core.JsonRows(weight_key="weight")
     assert not parser.parse(sound + line + b"\n")
     assert (parser.lines, parser.n, parser.problem) == (2, 1, message)
-    patient = _core.JsonRows("label", "weight", skip_bad=True)
+    patient = _core.JsonRows(_core.LineOptions(skip_bad=True), "label", "weight")
     assert patient.parse(sound + line + b'\n{"weight": 2, "label": 1, "next": 1}\n')
     assert (patient.lines, patient.n_skipped, patient.skipped) == (4, 1, [(2, message)])
     assert [patient.row_line(i) for i in range(patient.n)] == [0, 3]
@@ -268,7 +261,7 @@ def as_strictly(line):
 def test_accepts_what_the_json_module_accepts(text, head):
     line = (head + text).replace("\n", " ").encode()
     value = as_strictly(line)
-    parser = _core.JsonRows(label="optional")
+    parser = _core.JsonRows(_core.LineOptions("optional"))
     sound = parser.parse(line)
     if value is None:
         assert not sound or not line.strip(b" \t\r")
@@ -278,9 +271,9 @@ def test_accepts_what_the_json_module_accepts(text, head):
 
 @given(st.binary(max_size=80) | st.text('{}[]":,01-.eE+\\ untrfals\n', max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(text):
-    strict = _core.JsonRows(label="optional")
+    strict = _core.JsonRows(_core.LineOptions("optional"))
     sound = strict.parse(text)
     assert sound == (strict.problem == "")
-    patient = _core.JsonRows(label="optional", skip_bad=True)
+    patient = _core.JsonRows(_core.LineOptions("optional", skip_bad=True))
     assert patient.parse(text) and sound == (patient.n_skipped == 0)
     assert patient.lines == len(text.split(b"\n")) - text.endswith(b"\n") if text else patient.lines == 0

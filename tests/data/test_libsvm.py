@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 import novikoff
 from novikoff.data.rounding import nearest_double
-from support.places import DATA
+from support.places import at_hand
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -413,9 +413,7 @@ def test_any_bytes(junk):
     ],
 )
 def test_real_files(name, shape, positive):
-    path = DATA / "libsvm" / name
-    if not path.exists():
-        pytest.skip(f"{name} is not at hand")
+    path = at_hand(f"libsvm/{name}")
     X, y = novikoff.load(path, n_jobs=2)
     assert X.shape == shape and y.dtype == np.int64
     assert positive is None or np.count_nonzero(y == 1) == positive

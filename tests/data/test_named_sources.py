@@ -95,9 +95,9 @@ def test_options():
     assert block.labels is None
     for options, message in (
         ({"hash_bits": 31}, "hash_bits"),
-        ({"features": novikoff.data.sources.features.NumberedFeatures()}, "those of the model are numbered"),
+        ({"features": novikoff.data.sources.features.NumberedFeatures()}, "the model's are numbered"),
         ({"features": NamedFeatures(), "hash_bits": 3}, "hash_bits=3, but the model has hash_bits=None"),
-        ({"ignore": "a"}, "ignore is no option"),
+        ({"ignore": "a"}, "ignore is not an option"),
     ):
         with pytest.raises(ValueError, match=message):
             opened(VW, "vw", **options)

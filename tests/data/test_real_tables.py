@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,7 @@ import pytest
 
 from novikoff.data.sources.columns import TableFeatures
 from novikoff.data.sources.tables import TableSource
-from support.places import DATA
-
-
-def at_hand(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not at hand")
-    return path
+from support.places import at_hand
 
 
 def totals(source: TableSource) -> tuple[int, Counter[Any], dict[str, float]]:

@@ -1,12 +1,10 @@
 """Numbers that no double holds are refused, the first named, unless rounding is asked for."""
 
 import datetime
-import io
-import subprocess
-import sys
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 import novikoff
 from novikoff import theory
 from novikoff.data.rounding import Rounding, RoundingWarning, as_doubles, nearest_double
+from support.marks import may_not_separate
 
 ODD = 2**53 + 1  # the first integer that no double holds
 LONG = np.finfo(np.longdouble).nmant > 52  # whether a long double holds more than a double
@@ -146,7 +145,7 @@ def test_decimals_mean_the_nearest_double():
     assert theory.separability([[Decimal("0.1")], [Decimal("0.2")]], [0, 1]).verdict == "separable"
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 @pytest.mark.parametrize("estimator", estimators(), ids=named)
 def test_estimators_refuse_or_round(estimator):
     X, y = np.array([[1, 2**53], [0, ODD]]), [0, 1]
@@ -296,179 +295,6 @@ def test_the_place_in_a_sparse_matrix():
         theory.separability(X, [0, 1, 0])
 
 
-# ---- weights -------------------------------------------------------------------------------------------
-BAD_WEIGHTS = {
-    "NaN": (np.nan, "sample_weight is nan: weights are finite"),
-    "NaNs": ([1.0, np.nan, 1.0], r"sample_weight\[1\] is nan"),
-    "infinity": ([1.0, 1.0, np.inf], r"sample_weight\[2\] is inf"),
-    "negative": ([1.0, -1.0, 1.0], r"sample_weight\[1\] is -1: .*not negative"),
-    "a negative": (-2, "sample_weight is -2"),
-    "shape": ([1.0, 2.0], r"shape \(2,\), but there are 3 rows"),
-    "columns": (np.ones((3, 1)), r"shape \(3, 1\)"),
-    "zeros": ([0, 0, 0], "every sample_weight is zero"),
-    "zero": (0.0, "every sample_weight is zero"),
-    "text": (["1", "1", "1"], r"sample_weight\[0\] is .*'1'"),
-    "word": ("heavy", "sample_weight is .*'heavy'"),
-    "None": ([1.0, None, 1.0], r"sample_weight\[1\] is None"),
-    "complex": ([1j, 1, 1], "[Cc]omplex"),
-    "masked": (np.ma.MaskedArray([1.0, 2, 3], mask=[0, 1, 0]), r"sample_weight\[1\] is missing"),
-    "odd": ([1, 2, ODD], r"sample_weight\[2\] is 9007199254740993"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_WEIGHTS)
-def test_bad_weights_are_one_clear_error(kind):
-    weights, message = BAD_WEIGHTS[kind]
-    X, y = np.array([[1.0, 0], [0, 1], [1, 1]]), [0, 1, 1]
-    calls = [
-        novikoff.Perceptron().fit,
-        novikoff.Perceptron().partial_fit,
-        novikoff.VotedPerceptron().fit,
-        novikoff.VotedPerceptron().partial_fit,
-        novikoff.Pocket().fit,
-        theory.max_margin,
-        theory.bounds,
-        theory.best_in_hindsight,
-        theory.trace,
-        theory.diagnose,
-        lambda X, y, **k: theory.margins(X, y, [1.0, 0, 0], **k),
-        lambda X, y, **k: theory.empirical_risk(X, y, [1.0, 0, 0], **k),
-        lambda X, y, **k: theory.radius(X, **k),
-    ]
-    for call in calls:
-        with pytest.raises((ValueError, TypeError), match=message):
-            call(X, y, sample_weight=weights)
-
-
-def test_one_weight_is_everyones():
-    X, y = np.array([[1.0, 0], [0, 1], [1, 1]]), [0, 1, 1]
-    one = novikoff.Perceptron(order="cyclic").fit(X, y, sample_weight=2)
-    each = novikoff.Perceptron(order="cyclic").fit(X, y, sample_weight=[2, 2, 2])
-    np.testing.assert_array_equal(one.coef_, each.coef_)
-
-
-# ---- labels --------------------------------------------------------------------------------------------
-X3 = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-
-
-def label_columns():
-    pd = pytest.importorskip("pandas")
-    pl = pytest.importorskip("polars")
-    pa = pytest.importorskip("pyarrow")
-    integers, words = [ODD, 3, ODD + 1], ["b", "a", "c"]
-    return {
-        "Int64": (pd.Series(integers, dtype="Int64"), integers),
-        "UInt64": (pd.Series(integers, dtype="UInt64"), integers),
-        "int64[pyarrow]": (pd.Series(integers, dtype="int64[pyarrow]"), integers),
-        "array": (pd.array(integers, dtype="Int64"), integers),
-        "index": (pd.Index(integers), integers),
-        "frame": (pd.DataFrame({"y": pd.array(integers, dtype="Int64")}), integers),
-        "boolean": (pd.Series([True, False, True], dtype="boolean"), [True, False, True]),
-        "string": (pd.Series(words, dtype="string"), words),
-        "str": (pd.Series(words), words),
-        "category": (pd.Series(words, dtype="category"), words),
-        "category of integers": (pd.Series([5, 7, 5], dtype="category"), [5, 7, 5]),
-        "polars": (pl.Series(integers), integers),
-        "polars words": (pl.Series(words), words),
-        "polars categories": (pl.Series(words, dtype=pl.Categorical), words),
-        "pyarrow": (pa.array(integers), integers),
-        "pyarrow chunks": (pa.chunked_array([integers[:1], integers[1:]]), integers),
-        "pyarrow words": (pa.array(words), words),
-        "pyarrow booleans": (pa.array([True, False, True]), [True, False, True]),
-    }
-
-
-@pytest.mark.filterwarnings("ignore:A column-vector y")
-def test_labels_of_columns_stay_what_they_are():
-    for kind, (column, labels) in label_columns().items():
-        model = novikoff.Perceptron(order="cyclic").fit(X3, column)
-        assert model.predict(X3).tolist() == labels, kind
-        assert model.classes_.tolist() == sorted(set(labels)), kind
-        assert type(model.classes_.tolist()[0]) is type(labels[0]), kind
-        if kind != "frame":
-            assert theory.separability(X3, column).verdict == "separable", kind
-            online = novikoff.Perceptron(order="cyclic").partial_fit(X3, column, classes=sorted(set(labels)))
-            assert online.classes_.tolist() == sorted(set(labels)), kind
-
-
-def missing_labels():
-    pd = pytest.importorskip("pandas")
-    pl = pytest.importorskip("polars")
-    pa = pytest.importorskip("pyarrow")
-    return {
-        "Int64": pd.Series([1, None, 2], dtype="Int64"),
-        "boolean": pd.Series([True, None, False], dtype="boolean"),
-        "string": pd.Series(["a", None, "b"], dtype="string"),
-        "category": pd.Series(["a", None, "b"], dtype="category"),
-        "objects": pd.Series(["a", None, "b"], dtype=object),
-        "NA": np.array(["a", pd.NA, "b"], dtype=object),
-        "time": pd.Series(["2020-01-01", None, "2021-01-01"], dtype="datetime64[ns]"),
-        "polars": pl.Series([1, None, 2]),
-        "polars words": pl.Series(["a", None, "b"]),
-        "pyarrow": pa.array([1, None, 2]),
-        "pyarrow chunks": pa.chunked_array([["a"], [None, "b"]]),
-        "list": [1, None, 2],
-        "words": ["a", None, "b"],
-        "object NaN": np.array(["a", np.nan, "b"], dtype=object),
-        "masked": np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0]),
-    }
-
-
-def test_a_missing_label_is_named():
-    for kind, y in missing_labels().items():
-        for call in (novikoff.Perceptron().fit, novikoff.Perceptron().partial_fit, theory.separability):
-            with pytest.raises(ValueError, match=r"y\[1\] is .*: every row needs a label"):
-                call(X3, y)
-                pytest.fail(kind)
-
-
-@pytest.mark.parametrize(
-    ("y", "error", "message"),
-    [
-        ([1, "1", 1], TypeError, "mixes int and str"),
-        (["a", 1, 2], TypeError, "mixes int and str"),
-        ([b"a", "a", "b"], TypeError, "mixes bytes and str"),
-        ([ODD, 2.0**53, 1], ValueError, r"y\[0\] is 9007199254740993, which no double holds"),
-        ([2**63 + 1, -1, 2**63], ValueError, "no double holds"),
-        ([1j, 2, 3], ValueError, "complex"),
-        (np.zeros(3, dtype=[("a", int)]), ValueError, "class labels"),
-        ([1.5, 2, 3], ValueError, "continuous"),
-        ([1.0, np.nan, 2], ValueError, "NaN"),
-        ([1.0, np.inf, 2], ValueError, "infinity"),
-    ],
-)
-def test_labels_of_no_one_kind(y, error, message):
-    for call in (novikoff.Perceptron().fit, novikoff.VotedPerceptron().fit, theory.separability):
-        with pytest.raises(error, match=message):
-            call(X3, y)
-
-
-def test_text_that_looks_like_numbers_stays_text():
-    model = novikoff.Perceptron(order="cyclic").fit(X3, ["1", "1.0", "01"])
-    assert model.classes_.tolist() == ["01", "1", "1.0"]
-
-
-def test_integer_labels_beyond_doubles_do_not_merge():
-    labels = [2**53, ODD, 2**53 + 2]
-    for dtype in (np.int64, np.uint64, object):
-        y = np.array(labels, dtype=dtype)
-        model = novikoff.Perceptron(order="cyclic").fit(X3, y)
-        assert model.predict(X3).tolist() == labels
-    declared = novikoff.Perceptron(order="cyclic").partial_fit(X3, np.array(labels), classes=labels)
-    for dtype in (np.uint64, np.int64):
-        many = np.array(labels * 20, dtype=dtype)  # more than a few
-        declared.partial_fit(np.tile(X3, (20, 1)), many)
-    assert declared.classes_.tolist() == labels
-    for stranger in (float(ODD), 2.0**53 + 4):
-        with pytest.raises(ValueError, match=r"were not declared|no double holds"):
-            novikoff.VotedPerceptron().partial_fit(X3, np.array(labels[1:] + labels[1:2])).partial_fit(
-                np.tile(X3, (20, 1)), np.full(60, stranger)
-            )
-    two = novikoff.Perceptron().partial_fit(X3[:2], np.array([1, ODD]))
-    with pytest.raises(ValueError, match="9007199254740993 is an integer that no double holds"):
-        two.partial_fit(X3[:1], np.array([2.0**54]))
-
-
 # ---- data frames ---------------------------------------------------------------------------------------
 def bad_frames():
     pd = pytest.importorskip("pandas")
@@ -503,7 +329,7 @@ def test_integers_beside_floats_in_frames():
                 pytest.fail(kind)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_frames_of_numbers_that_doubles_hold():
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
@@ -539,226 +365,6 @@ def test_nulls_in_frames_are_named():
         for call in (novikoff.Perceptron().fit, theory.separability):
             with pytest.raises(ValueError, match="NaN at row 1, column 0"):
                 call(X, [0, 1])
-
-
-# ---- files ---------------------------------------------------------------------------------------------
-def read(text, format, **options):
-    if isinstance(text, str):
-        text = text.encode()
-    source = novikoff.open_source(io.BytesIO(text), format=format, **options)
-    return source, list(source.blocks())
-
-
-INTEGER_TEXT = [
-    ("libsvm", "1 1:1\n-1 1:{}\n", 2),
-    ("libsvm", "1 1:1\n\n-1 1:{} 2:1 # ends here\n", 3),
-    ("vw", "1 | a:1\n-1 | a:{}\n", 2),
-    ("vw", "1 |n a:1\n-1 {} |n a:1\n", 2),
-    ("vw", "1 |n a:1\n-1 |n:{} a:1\n", 2),
-    ("jsonl", '{{"label": 1, "a": 1}}\n{{"label": 0, "a": {}}}\n', 2),
-    ("jsonl", '{{"label": 1, "a": [1, {{"b": {}}}]}}\n', 1),
-    ("csv", "a,y\n1,0\n{},1\n", 3),
-    ("csv", "a,b,y\n1,x,0\n{},x,1\n", 3),
-    ("csv", "a,b,y\n0.5,x,0\n{},x,1\n,x,1\n", 3),
-    ("tsv", "a\ty\n0.5\t0\n{}\t1\n", 3),
-]
-
-
-@pytest.mark.parametrize(("format", "text", "line"), INTEGER_TEXT)
-@pytest.mark.parametrize("number", [str(ODD), f"-{ODD}", "1" + "0" * 30 + "1", "18446744073709551617"])
-def test_integer_text_that_no_double_holds(format, text, line, number):
-    if number.startswith("-") and ("{} |" in text or "-1 {}" in text):
-        number = number[1:]  # a weight
-    labelled = text.format(number)
-    with pytest.raises(ValueError, match=rf"line {line}: .*{number}.*no double holds.*rounding='nearest'"):
-        read(labelled, format)
-    with pytest.warns(
-        RoundingWarning, match=rf"1 value rounded to the nearest double; .*{number}.*line {line}"
-    ):
-        source, blocks = read(labelled, format, rounding="nearest")
-    assert source.rounded.count == 1
-    _, decimal = read(text.format(number + ".0"), format)  # which means the nearest double
-    for one, other in zip(blocks, decimal, strict=True):
-        np.testing.assert_array_equal(dense(one.X), dense(other.X))
-
-
-@pytest.mark.parametrize(("format", "text", "line"), INTEGER_TEXT)
-@pytest.mark.parametrize(
-    "number", [str(2**53), str(2**53 + 2), str(2**200), "0" * 30 + "7", f"{ODD}.5", f"{ODD}e0"]
-)
-def test_text_that_doubles_hold_or_that_is_decimal(format, text, line, number):
-    if format == "jsonl" and number.startswith("00"):
-        return  # JSON has no such numbers
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        _, blocks = read(text.format(number), format)
-    values = np.concatenate([dense(block.X).ravel() for block in blocks])
-    assert float(number) in values or "{} |" in text or "-1 {}" in text
-
-
-def dense(X):
-    return (
-        X
-        if isinstance(X, np.ndarray)
-        else sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape).toarray()
-    )
-
-
-@pytest.mark.parametrize(
-    ("format", "text"),
-    [
-        ("libsvm", "1 1:1\n{} 1:2\n"),
-        ("vw", "1 | a\n{} | b\n"),
-        ("jsonl", '{{"label": 1, "a": 1}}\n{{"label": {}, "a": 2}}\n'),
-        ("jsonl", '{{"label": 1, "a": 1}}\n{{"label": "{}", "a": 2}}\n'),
-        ("csv", "a,y\n1,0\n2,{}\n"),
-        ("csv", "a,b,y\n1,x,0\n2,x,{}\n"),
-    ],
-)
-def test_labels_in_files_are_never_rounded(format, text):
-    for options in ({}, {"rounding": "nearest"}):
-        with pytest.raises(ValueError, match=r"line [23]: .*label 9007199254740993 .*no double holds.*text"):
-            read(text.format(ODD), format, **options)
-    read(text.format(2**60), format)
-
-
-def test_what_is_ignored_may_be_anything():
-    line = f'{{"id": {ODD}, "label": 1, "features": {{"a": 1}}, "more": {ODD}}}\n'
-    read(line + line.replace('"label": 1', '"label": 0'), "jsonl")
-    read(f'{{"id": {ODD}, "label": 1, "a": 1}}\n', "jsonl", ignore=["id"])
-    read(f"id,a,y\n{ODD},1,0\n{ODD + 1},2,1\n", "csv", ignore=["id"])
-    read(f"id,a,y\n{ODD},1,0\n{ODD + 1},2,1\n", "csv", categorical=["id"])
-
-
-def test_lines_that_are_skipped_are_not_rounded():
-    text = f"1 1:{ODD} 2:x\n-1 1:{ODD}\n1 1:{ODD} 2:3\n"
-    with pytest.warns(RoundingWarning, match=r"2 values.*first is 9007199254740993 at <BytesIO>, line 2"):
-        source, _ = read(text, "libsvm", rounding="nearest", skip_bad_lines=True)
-    assert source.skipped.count == 1
-
-
-def test_load_refuses_and_rounds(tmp_path):
-    path = tmp_path / "a.svm"
-    path.write_text(f"1 1:{ODD}\n-1 1:3\n")
-    with pytest.raises(
-        ValueError, match=r"a\.svm, line 1: value 9007199254740993 is an integer that no double"
-    ):
-        novikoff.load(path)
-    with pytest.warns(RoundingWarning, match=r"1 value .*9007199254740993 at .*a\.svm, line 1"):
-        X, _ = novikoff.load(path, rounding="nearest")
-    assert X.data.tolist() == [2.0**53, 3.0]
-    source = novikoff.open_source(path, rounding="nearest")
-    with pytest.warns(RoundingWarning):
-        list(source.blocks())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        list(source.blocks())  # once is enough
-    with pytest.raises(ValueError, match="rounding='up' is not possible"):
-        novikoff.load(path, rounding="up")
-    for format in ("libsvm", "vw", "jsonl", "csv"):
-        with pytest.raises(ValueError, match="rounding='up' is not possible"):
-            read("1", format, rounding="up")
-
-
-@pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_typed_columns(tmp_path, kind):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.feather
-    import pyarrow.parquet
-
-    path = tmp_path / f"a.{kind}"
-    write = pyarrow.parquet.write_table if kind == "parquet" else pyarrow.feather.write_feather
-
-    def rows(column, **options):
-        write(pa.table({"a": column, "y": [0, 1, 1]}), path)
-        source = novikoff.open_source(path, **options)
-        return np.concatenate([dense(block.X)[:, 0] for block in source.blocks()])
-
-    bad = {
-        "int64": (pa.array([1, ODD, 2]), "9007199254740993"),
-        "uint64": (pa.array([1, 2**63 + 1, 2], pa.uint64()), "9223372036854775809"),
-        "nulls": (pa.array([None, ODD, 2]), "9007199254740993"),
-        "decimal": (
-            pa.array([Decimal(1), Decimal(ODD), Decimal(2)], pa.decimal128(20, 0)),
-            "9007199254740993",
-        ),
-        "nanoseconds": (pa.array([0, 1_800_000_000_000_000_001, 2], pa.timestamp("ns")), "2027-01-15"),
-        "microseconds of the year 9000": (
-            pa.array([0, 222_000_000_000_000_001, 2], pa.timestamp("us")),
-            "9004",
-        ),
-        "durations": (pa.array([0, 1_800_000_000_000_000_001, 2], pa.duration("ns")), "20833 days"),
-    }
-    for name, (column, shown) in bad.items():
-        with pytest.raises(ValueError, match=rf"row 2: the column 'a' is {shown}.*no double holds"):
-            rows(column)
-            pytest.fail(name)
-        with pytest.warns(RoundingWarning, match=rf"1 value .*{shown}.*row 2"):
-            rows(column, rounding="nearest")
-    good = {
-        "int64": pa.array([1, 2**60, -(2**63)]),
-        "uint64": pa.array([1, 2**63, 2**53 + 2], pa.uint64()),
-        "decimal": pa.array([Decimal("0.1"), Decimal("9007199254740993.5"), None], pa.decimal128(20, 1)),
-        "whole seconds in ns": pa.array([0, 1_800_000_000_000_000_000, None], pa.timestamp("ns")),
-        "microseconds": pa.array([0, 1_800_000_000_000_001, -1_800_000_000_000_001], pa.timestamp("us")),
-        "microseconds in ns": pa.array([0, 1_800_000_000_000_001_000, 5000], pa.timestamp("ns")),
-        "milliseconds of the year 9000": pa.array([0, 222_000_000_000_001, 2], pa.timestamp("ms")),
-        "seconds of the year 9000 in us": pa.array([0, 222_000_000_001_000_000, 2], pa.timestamp("us")),
-        "times of day": pa.array([1, 86_399_999_999_999, 2], pa.time64("ns")),
-        "days": pa.array([1, 2**31 - 1, -5], pa.date32()),
-        "durations": pa.array([1, 2**50 + 1, -5], pa.duration("ns")),
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for column in good.values():
-            rows(column)
-
-
-def test_a_label_of_a_typed_column(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
-    path = tmp_path / "a.parquet"
-    pyarrow.parquet.write_table(pa.table({"a": [1, 2], "y": [0, ODD]}), path)
-    with pytest.raises(ValueError, match=r"row 2: the label 9007199254740993 .*no double holds"):
-        list(novikoff.open_source(path).blocks())
-
-
-def test_a_cache_tells_what_was_rounded(tmp_path):
-    from novikoff.data.sources.cache import cached
-
-    path = tmp_path / "a.svm"
-    path.write_text(f"1 1:{ODD}\n-1 1:3\n")
-    for _ in range(2):  # written, then read
-        source = cached(novikoff.open_source(path, rounding="nearest"))
-        with pytest.warns(RoundingWarning, match=r"1 value .*line 1"):
-            list(source.blocks())
-    with pytest.raises(ValueError, match=r"line 1: .*no double"):  # another option, another cache
-        list(cached(novikoff.open_source(path)).blocks())
-
-
-def test_commands(tmp_path):
-    path, model = tmp_path / "a.svm", tmp_path / "a.novikoff"
-    path.write_text(f"1 1:{ODD}\n-1 1:3\n")
-    done = run("fit", path, "--model", model)
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"novikoff: error: {path}, line 1: value 9007199254740993 is an integer that no double holds: "
-        "subtract an offset or scale it first, or ask for --rounding nearest.\n"
-    )
-    done = run("fit", path, "--model", model, "--rounding", "nearest", "--quiet")
-    assert done.returncode == 0
-    said = "1 value rounded to the nearest double; the first is 9007199254740993"
-    assert done.stderr == f"novikoff: warning: {said} at {path}, line 1.\n"
-    done = run("predict", model, path)  # as the model was made
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
-    done = run("fit", path, "--rounding", "up")
-    assert done.returncode == 2
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "novikoff", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 # ---- one example at a time -----------------------------------------------------------------------------
@@ -843,7 +449,7 @@ def test_expansions():
         novikoff.MonotoneConjunctions().fit(X)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_loaded_models(tmp_path):
     X, y = np.array([[1.0, 0], [0, 1]]), [0, 1]
     bad = np.array([[1, 0], [0, ODD]])
@@ -857,12 +463,12 @@ def test_loaded_models(tmp_path):
 
 def test_blocks_on_a_cluster(monkeypatch):
     pytest.importorskip("distributed")
-    from novikoff.distributed import loading
+    from novikoff.distributed import tasks
     from novikoff.distributed.loading import Predictor, predict, read_rows
 
-    monkeypatch.setattr(loading, "said", lambda error, name: type(error)(f"{name}: {error}"))  # on no worker
+    monkeypatch.setattr(tasks, "get_worker", lambda: SimpleNamespace(address="here"))
     X = np.array([[1, 0], [0, ODD]])
-    with pytest.raises(ValueError, match=r"block 0: X\[1, 1\] is 9007199254740993"):
+    with pytest.raises(ValueError, match=r"block 0, on worker here: X\[1, 1\] is 9007199254740993"):
         read_rows("block 0", [X], [[0, 1]], None)
     with pytest.warns(RoundingWarning):
         rows = read_rows("block 0", [X], [[0, ODD]], None, "nearest")

@@ -9,8 +9,6 @@ import io
 import lzma
 import math
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from novikoff.data.sources.delimited import Buffers
 from novikoff.data.sources.encoding import _sparse, placed
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.data.sources.tables import TableSource
-from support.children import threads
+from support.children import run_python, threads
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -363,7 +361,7 @@ def test_text_columns_are_bags_of_words(form: str, block_size: int) -> None:
         "body=the hat": 1,
         "kind=u": 1,
     }
-    with pytest.raises(ValueError, match=r"the column 'n' is of type .*, but was taken for text"):
+    with pytest.raises(ValueError, match=r"the column 'n' is of type .*, but was read as text"):
         read(TableSource(written(WORDS, "parquet"), text="n"))
 
 
@@ -420,7 +418,7 @@ def test_weights() -> None:
 )
 def test_headers_and_delimiters(text: str, format: str, names: list[str] | None) -> None:
     if names is None:
-        with pytest.raises(ValueError, match="no column is called label, class, target or y"):
+        with pytest.raises(ValueError, match="no column is named label, class, target or y"):
             csv_of(text)
         return
     source = csv_of(text, format=format)
@@ -479,7 +477,7 @@ def late(cell: str) -> str:
 
 
 def test_a_late_cell_that_is_no_number() -> None:
-    match = r"line 200002: the column 'b' holds 'x', but was taken for a number .* name it as categorical"
+    match = r"line 200002: the column 'b' holds 'x', but was read as a number .* declare it as categorical"
     for n_jobs in (1, 2):
         with pytest.raises(ValueError, match=match):
             read(csv_of(late("x"), n_jobs=n_jobs, block_size=1 << 16))
@@ -497,12 +495,12 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("\n\n", {}, "the file is empty"),
         ("a,b,y\n", {"header": True}, "there is a header, but no row after it"),
         ("a,b,y\n", {}, "there is a header, but no row after it"),
-        ("a\n1\n", {"label": "a"}, "there is no column to learn from: the table has one column only, 'a'"),
-        ("a,b,y\n1,2,3\n", {"ignore": ["a", "b"]}, "there is no column to learn from, as all are ignored"),
+        ("a\n1\n", {"label": "a"}, "there is no feature column: the table has one column only, 'a'"),
+        ("a,b,y\n1,2,3\n", {"ignore": ["a", "b"]}, "there is no feature column, as all are ignored"),
         ("a,a,y\n1,2,3\n", {}, "'a' is the name of more than one column"),
-        ("a,b,c\n1,2,3\n", {}, "no column is called .*; there are 'a', 'b', 'c'"),
-        ("a,b,c\n1,2,3\n", {"label": "d"}, "label='d' is none of the 3 columns: 'a', 'b', 'c'"),
-        ("a,b,c\n1,2,3\n", {"label": 4}, "label=4 is none of the 3 columns"),
+        ("a,b,c\n1,2,3\n", {}, "no column is named .*; there are 'a', 'b', 'c'"),
+        ("a,b,c\n1,2,3\n", {"label": "d"}, "label='d' is not one of the 3 columns: 'a', 'b', 'c'"),
+        ("a,b,c\n1,2,3\n", {"label": 4}, "label=4 is not one of the 3 columns"),
         ("a,b,c\n1,2,3\n", {"label": 1, "text": 1}, "'a' holds the labels, and cannot be text too"),
         ("a,b,c\n1,2,3\n", {"label": 1, "text": 2, "ignore": 2}, "'b' cannot be both ignored and text"),
         ("a,b,y\n1,2,3\n1,2\n", {}, "line 3: expected 3 cells, found 2"),
@@ -512,8 +510,8 @@ def test_a_late_cell_that_is_no_number() -> None:
         ("a,y\n1,2\n", {"delimiter": "ab"}, "delimiter must be one ASCII character"),
         ("a,y\n1,2\n", {"format": "xls"}, "format must be one of csv"),
         ("a,y\n1,2\n", {"ngrams": 0}, "ngrams must be a whole number from 1 to 5"),
-        ("a,y\n1,2\n", {"format": "parquet"}, "no sound Parquet file"),
-        ("a,y\n1,2\n", {"format": "arrow"}, "no sound Arrow or Feather file"),
+        ("a,y\n1,2\n", {"format": "parquet"}, "not a valid Parquet file"),
+        ("a,y\n1,2\n", {"format": "arrow"}, "not a valid Arrow or Feather file"),
     ],
 )
 @pytest.mark.parametrize("block_size", [1, 1000])
@@ -538,7 +536,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     def source(table: pa.Table, **options: Any) -> TableSource:
         return TableSource(written(table, form), **options)
 
-    with pytest.raises(ValueError, match="name the label's column by `label`; there are 'a', 'b'"):
+    with pytest.raises(ValueError, match="name the label column with `label`; there are 'a', 'b'"):
         source(pa.table({"a": [1], "b": [2]}))
     with pytest.raises(ValueError, match=r"row 2: the column 'a' holds NaN"):
         read(source(pa.table({"a": [1.0, math.nan], "y": [2, 3]})))
@@ -553,7 +551,7 @@ def test_bad_columnar_files(form: str, tmp_path: Path) -> None:
     data = written(MIXED, form).getvalue()
     path = tmp_path / "cut"
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match=r"^[^:]*cut: this is no sound .* unpacked first\.$"):
+    with pytest.raises(ValueError, match=r"^[^:]*cut: this is not a valid .* decompressed first\.$"):
         read(TableSource(path))
 
 
@@ -633,7 +631,7 @@ def test_a_models_recipe_applied_to_other_tables() -> None:
     (block,) = other.blocks()
     assert block.labels is None and block.weights is None
     table = pa.table({"b": ["v"], "a": ["7"]})
-    with pytest.raises(ValueError, match="the column 'a' is of type string, but was taken for a number"):
+    with pytest.raises(ValueError, match="the column 'a' is of type string, but was read as a number"):
         read(TableSource(written(table, "parquet"), features=features, labelled=False))
 
 
@@ -656,7 +654,7 @@ def test_reading_loads_neither_pandas_nor_scipy(tmp_path: Path) -> None:
         f"    for block in TableSource({str(tmp_path)!r} + '/' + form, header=True).blocks(): pass\n"
         "assert not {'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python("-c", program)
 
 
 def test_a_damaged_recipe_is_refused() -> None:
@@ -687,7 +685,7 @@ def test_labels_may_be_missing_when_predicting() -> None:
 def test_features_of_another_kind_are_refused() -> None:
     from novikoff.data.sources.features import NumberedFeatures
 
-    with pytest.raises(ValueError, match="made from another format"):
+    with pytest.raises(ValueError, match="trained on another format"):
         csv_of("a,y\n1,2\n", features=NumberedFeatures(3))
 
 
@@ -732,8 +730,7 @@ def test_a_flipped_bit_in_an_arrow_file_is_an_error_or_other_rows(tmp_path):
     path = tmp_path / "rows.arrow"
     pyarrow.feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
     n = "4000" if os.environ.get("HYPOTHESIS_PROFILE") == "long" else "150"
-    child = subprocess.run([sys.executable, "-c", FLIPS, path, n], capture_output=True, text=True)
-    assert (child.returncode, child.stdout) == (0, "done\n"), child.stderr
+    assert run_python("-c", FLIPS, path, n).stdout == "done\n"
 
 
 def test_labels_with_zero_bytes_are_refused():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from novikoff import OnlinePerceptron, _core
 from novikoff.data.sources.features import NamedFeatures
-from novikoff.data.sources.text import labels_of
-from support.named_rows import added, check_cuts, placed, plain
+from support.named_rows import added, check_cuts, placed, plain, read_all
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -51,13 +50,7 @@ def twin(text):
 
 
 def read(text, **options):
-    parser = _core.VwRows(**options)
-    assert parser.parse(text), parser.problem
-    labels, weights, *matrix = parser.take()
-    n = len(matrix[2]) - 1
-    labels = [None] * n if labels is None else labels_of(labels).tolist()
-    weights = [1.0] * n if weights is None else weights.tolist()
-    return list(zip(labels, weights, plain(*matrix), strict=True))
+    return read_all(_core.VwRows(_core.LineOptions(**options)), text)
 
 
 NUMBERS = st.one_of(
@@ -177,7 +170,7 @@ def test_malformed_lines(line, message):
     assert not parser.parse(b"3 | fine\n\n" + line + b"\n1 | next\n")
     assert (parser.lines, parser.n, parser.problem) == (2, 1, message)
     assert parser.take()[5].strings() == ["fine"]
-    patient = _core.VwRows(skip_bad=True)
+    patient = _core.VwRows(_core.LineOptions(skip_bad=True))
     assert patient.parse(b"3 | fine\n\n" + line + b"\n1 2 | next fine\n")
     assert (patient.lines, patient.n_skipped, patient.skipped) == (4, 1, [(2, message)])
     assert [patient.row_line(i) for i in range(patient.n)] == [0, 3]
@@ -201,15 +194,15 @@ def test_labels_may_be_optional():
         (b"| a\n2 | b", "expected no label, as in the rows before, found '2'"),
         (b"2 | a\n| b", "expected a label before |"),
     ):
-        parser = _core.VwRows(label="optional")
+        parser = _core.VwRows(_core.LineOptions(label="optional"))
         assert not parser.parse(text) and (parser.lines, parser.problem) == (1, message)
-    parser = _core.VwRows(kind="text")
+    parser = _core.VwRows(_core.LineOptions(kind="text"))
     assert (
         not parser.parse(b"1 | a")
         and parser.problem == "expected text as label, as in the rows before, found '1'"
     )
     with pytest.raises(ValueError, match="'required' or 'optional'"):
-        _core.VwRows(label="none")
+        _core.VwRows(_core.LineOptions(label="none"))
 
 
 def test_names_that_are_no_utf8_are_shown_by_their_codes():
@@ -217,7 +210,7 @@ def test_names_that_are_no_utf8_are_shown_by_their_codes():
 
 
 def test_many_bad_lines_are_counted_and_a_few_kept():
-    parser = _core.VwRows(skip_bad=True)
+    parser = _core.VwRows(_core.LineOptions(skip_bad=True))
     assert parser.parse(b"1 a\n" * 30)
     assert parser.n_skipped == 30 and len(parser.skipped) == 10
 
@@ -236,10 +229,10 @@ def test_a_view_is_what_take_hands_over():
 @given(st.binary(max_size=80) | st.text("1-.e:| ab'^\t\n\r", max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(text):
     """Never a crash; what is skipped and what is read make up all lines."""
-    strict = _core.VwRows(label="optional")
+    strict = _core.VwRows(_core.LineOptions(label="optional"))
     sound = strict.parse(text)
     assert sound == (strict.problem == "")
-    patient = _core.VwRows(label="optional", skip_bad=True)
+    patient = _core.VwRows(_core.LineOptions(label="optional", skip_bad=True))
     assert patient.parse(text)
     assert sound == (patient.n_skipped == 0)
     assert patient.lines == len(text.split(b"\n")) - text.endswith(b"\n") if text else patient.lines == 0

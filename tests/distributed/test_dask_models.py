@@ -24,9 +24,10 @@ from novikoff.tagging.constraints import allowed
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.tagger import Tagger
 from novikoff.tagging.templates import Templates
+from support.marks import may_not_separate
 from support.sentences import corpus, listed
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import novikoff
 from fuzzers.mutation import Rng, altered, damaged, one_of
 from novikoff import checker, theory
 from novikoff.checker import Refused
-from support import model_files
 from support.certified import certified, forged
+from support.lecture import SIX, SIX_Y
 from support.oracles import is_true
 
 
@@ -23,7 +23,7 @@ class Fuzzer:
         self.made: list[tuple[Any, Any, list[Any]]] = [
             certified(np.random.default_rng([5, k])) for k in range(8)
         ]
-        X, y = model_files.SIX, model_files.SIGNS
+        X, y = SIX, SIX_Y
         model = novikoff.KernelPerceptron("poly", order="cyclic").fit(X, y)  # claims with parts of their own
         self.made.append((X, y, [json.loads(theory.certify(X, y, model).to_json())]))
 

@@ -37,9 +37,7 @@ def rows(rng: Rng) -> _core.Rows:
 
 def learner(d: int, classes: int = 2) -> _core.Learner:
     k = 1 if classes == 2 else -(-classes // 4) * 4
-    return _core.Learner(
-        classes, np.zeros((d, k)), np.zeros(k), None, None, "perceptron", False, 0.0, 1.0, 1.0
-    )
+    return _core.Learner(classes, np.zeros((d, k)), np.zeros(k), _core.Rule("perceptron"))
 
 
 # ---- sound calls, each with its arguments --------------------------------------------------------------
@@ -64,28 +62,29 @@ def epoch(rng: Rng) -> Call:
     X, classes = rows(rng), int(one_of(rng, (2, 3)))
     labels = rng.integers(0, classes, X.n).astype(np.int32)
     order, weights = rng.permutation(X.n).astype(np.int64), np.ones(X.n)
-    return _core.epoch, [learner(X.d, classes), X, labels, weights, order, 0, X.n, True]
+
+    def use(labels: Any, weights: Any, order: Any, begin: int, end: int) -> None:
+        _core.epoch(learner(X.d, classes), _core.Examples(X, labels, weights, order), begin, end, True)
+
+    return use, [labels, weights, order, 0, X.n]
 
 
 def lowest(rng: Rng) -> Call:
     X = rows(rng)
     labels = rng.integers(0, 2, X.n).astype(np.int32)
-    return _core.lowest, [X, labels, np.ones(X.n), np.ones((X.d, 1)), np.zeros(1), 2, 0, X.n, 3]
+
+    def use(labels: Any, weights: Any, w: Any, b: Any, begin: int, end: int, k: int) -> None:
+        native = _core.Learner(2, w, b, _core.Rule("perceptron"))
+        _core.lowest(native, _core.Examples(X, labels, weights), begin, end, k)
+
+    return use, [labels, np.ones(X.n), np.ones((X.d, 1)), np.zeros(1), 0, X.n, 3]
 
 
 def make_learner(rng: Rng) -> Call:
-    return _core.Learner, [
-        3,
-        np.zeros((5, 4)),
-        np.zeros(4),
-        np.zeros((5, 4)),
-        np.zeros(4),
-        "pa",
-        True,
-        0.0,
-        1.0,
-        1.0,
-    ]
+    def use(classes: int, w: Any, b: Any, u: Any, v: Any) -> None:
+        _core.Learner(classes, w, b, _core.Rule("pa", True), (u, v))
+
+    return use, [3, np.zeros((5, 4)), np.zeros(4), np.zeros((5, 4)), np.zeros(4)]
 
 
 def vocabulary(rng: Rng) -> Call:
@@ -116,13 +115,17 @@ def words(rng: Rng) -> Call:
     text = b"a b  Cc d"
     offsets = np.array([0, 2, 5, len(text)], one_of(rng, ("i4", "i8")))
     valid = np.array([5], np.uint8)
-    return _core.word_rows, [offsets, np.frombuffer(text, np.uint8), valid, 0, 3, "t=", 2]
+    return _core.Words("t=", 2).rows, [offsets, np.frombuffer(text, np.uint8), 0, 3, valid]
 
 
 def cells(rng: Rng) -> Call:
     text = np.frombuffer(b"1,2.5,a\n3,4,b\n", np.uint8)
     targets = np.array([0, -2, -1], np.int32)
-    return _core.number_cells, [text, ",", '"', targets, np.zeros((2, 1)), np.zeros(2), np.zeros(2)]
+
+    def use(targets: Any, *arrays: Any) -> None:
+        _core.NumberCells(",", '"', targets).read(*arrays)
+
+    return use, [targets, text, np.zeros((2, 1)), np.zeros(2), np.zeros(2)]
 
 
 def eisner(rng: Rng) -> Call:
@@ -142,44 +145,49 @@ def dots(rng: Rng) -> Call:
 def formatted(rng: Rng) -> Call:
     heads, begins = np.frombuffer(b"aabb", np.uint8), np.array([0, 2, 4])
     if rng.integers(2):
-        return _core.format_dense, [rng.standard_normal((2, 3)), heads, begins, b" ", b"\n"]
+        return _core.RowFormat(b" ", b"\n").dense, [rng.standard_normal((2, 3)), heads, begins]
     data, indices, indptr = np.array([1.5, 2.0]), np.array([0, 1]), np.array([0, 1, 2])
-    names = (np.frombuffer(b"xyz", np.uint8), np.array([0, 1, 3])) if rng.integers(2) else None
-    return _core.format_sparse, [data, indices, indptr, heads, begins, names, b" ", b"\n"]
+    if rng.integers(2):
+        return _core.RowFormat(b" ", b"\n").sparse, [data, indices, indptr, heads, begins]
+
+    def use(text: Any, name_begins: Any, *arrays: Any) -> None:
+        _core.RowFormat(b" ", b"\n", (text, name_begins)).sparse(*arrays)
+
+    names = [np.frombuffer(b"xyz", np.uint8), np.array([0, 1, 3])]
+    return use, [*names, data, indices, indptr, heads, begins]
 
 
 def panel(rng: Rng) -> Call:
     X = rows(rng)
 
     def use(which: Any, order: Any, out: Any) -> None:
-        made = _core.Panel("rbf", 0.5, 0.0, 2, 0.0, X, which)
-        made.values(X, order, 0, X.n, out)
+        _core.Panel(_core.Kernel("rbf", 0.5), X, which).values(X, 0, X.n, out, order)
 
     return use, [np.array([0, 2]), rng.permutation(X.n), np.zeros((X.n, 2))]
 
 
 def votes(rng: Rng) -> Call:
     X = rows(rng)
-    supports = [
-        np.array([0, 1]),
-        np.ones(2),
-        np.array([1, 0], np.int32),
-        np.array([0, 1], np.int32),
-        np.array([1, 2, 3]),
-    ]
+    labels = np.array([1, 0], np.int32), np.array([0, 1], np.int32)
 
-    def use(*given: Any) -> None:
-        assert given[5].min(initial=0) >= 0 and given[5].max(initial=0) < 2**31  # counts of visits
-        _core.votes(*given)
+    def use(survived: Any, begin: int, end: int, out: Any, *updates: Any) -> None:
+        assert survived.min(initial=0) >= 0 and survived.max(initial=0) < 2**31  # counts of visits
+        _core.Hypotheses(X, 2, 1.0, updates, survived).vote(X, begin, end, out)
 
-    return use, [X, *supports, 2, 1.0, X, 0, X.n, np.zeros((X.n, 1), np.int64)]
+    updates = [np.array([0, 1]), *labels, np.ones(2)]
+    return use, [np.array([1, 2, 3]), 0, X.n, np.zeros((X.n, 1), np.int64), *updates]
 
 
 def winnow(rng: Rng) -> Call:
     X = rows(rng)
     labels, table = rng.integers(0, 2, X.n).astype(np.int32), 2.0 ** np.arange(-8, 8)
     exponents = np.zeros(X.d, np.int32)
-    return _core.winnow_epoch, [exponents, table, 2.0, False, False, X, labels, np.arange(X.n), 0, X.n]
+
+    def use(exponents: Any, table: Any, labels: Any, order: Any, begin: int, end: int) -> None:
+        examples = _core.Examples(X, labels, order=order)
+        _core.Winnow(table, 2.0, False).epoch(exponents, examples, begin, end)
+
+    return use, [exponents, table, labels, np.arange(X.n), 0, X.n]
 
 
 def sentences(rng: Rng) -> Call:
@@ -188,12 +196,11 @@ def sentences(rng: Rng) -> Call:
         n, features = len(starts) - 1, max(int(x.features), 3)
         if features > 1000:
             return
-        allowed = np.ones(4, np.uint8), np.ones(2, np.uint8), np.ones(2, np.uint8)
+        allowed = _core.Allowed(np.ones(4, np.uint8), np.ones(2, np.uint8), np.ones(2, np.uint8))
         used, label = np.arange(features, dtype=np.int64), np.zeros(features, np.int32)
         at = np.arange(features + 1, dtype=np.int64)
-        scorer = _core.TaggerScorer(
-            2, features, used, at, label, np.ones(features), np.zeros((2, 8)), *allowed
-        )
+        emissions = _core.Emissions(features, used, at, label, np.ones(features))
+        scorer = _core.TaggerScorer(emissions, np.zeros((2, 8)), allowed)
         scorer.tag(x, 0, n, np.zeros(len(indptr) - 1, np.int32))
         scorer.gaps(x, labels, 0, n, np.zeros(n))
 
@@ -209,9 +216,10 @@ def sentences(rng: Rng) -> Call:
 
 
 def scorer(rng: Rng) -> Call:
-    def use(*parts: Any) -> None:
-        made = _core.TaggerScorer(2, 3, *parts)
-        x = _core.Sentences(np.array([0, 2]), np.array([0, 1, 2]), np.array([0, 1], np.int32), None)
+    def use(used: Any, at: Any, label: Any, weights: Any, transitions: Any, *allowed: Any) -> None:
+        emissions = _core.Emissions(3, used, at, label, weights)
+        made = _core.TaggerScorer(emissions, transitions, _core.Allowed(*allowed))
+        x = _core.Sentences(np.array([0, 2]), np.array([0, 1, 2]), np.array([0, 1], np.int32))
         made.tag(x, 0, 1, np.zeros(2, np.int32))
 
     allowed = [np.ones(4, np.uint8), np.ones(2, np.uint8), np.ones(2, np.uint8)]
@@ -248,16 +256,11 @@ def table(rng: Rng) -> Call:
 def conjunctions(rng: Rng) -> Call:
     X = _core.Rows(rng.integers(0, 2, (5, 9)).astype(float))
     bits = _core.Bits(X)
-    return _core.conjunction_scores, [
-        bits,
-        bits,
-        np.ones((5, 1), np.int64),
-        False,
-        1.0,
-        0,
-        5,
-        np.zeros((5, 1)),
-    ]
+
+    def use(alpha: Any, begin: int, end: int, out: Any) -> None:
+        _core.ConjunctionScores(bits, alpha, False, 1.0).scores(bits, begin, end, out)
+
+    return use, [np.ones((5, 1), np.int64), 0, 5, np.zeros((5, 1))]
 
 
 def row_budget(rng: Rng) -> Call:
@@ -265,8 +268,8 @@ def row_budget(rng: Rng) -> Call:
     labels = rng.integers(0, 2, X.n).astype(np.int32)
 
     def use(labels: Any, order: Any, draws: Any, out: Any, number: Any) -> None:
-        made = _core.RowBudget("random", 2, 1, False, False, "rbf", 0.5, 0.0, 2, 0.0, False, X.d)
-        made.learn(X, labels, order, 0, X.n, 0, draws)
+        made = _core.RowBudget(_core.BudgetRule("random", 2, 1), _core.Kernel("rbf", 0.5), False, X.d)
+        made.learn(_core.Examples(X, labels, order=order), 0, X.n, 0, draws)
         made.scores(X, 0, X.n, False, out)
         data, indices, indptr, _ = made.supports()
         made.set_supports(_core.Rows(data, indices, indptr, X.d), number[: made.size])

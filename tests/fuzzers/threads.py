@@ -20,6 +20,7 @@ from novikoff import theory
 from novikoff.data.sources.cache import cached
 from support import model_files
 from support.children import run_all
+from support.lecture import SIX, SIX_Y
 
 X, TWO, THREE = model_files.X, model_files.TWO, model_files.THREE
 N = 4  # threads
@@ -142,11 +143,11 @@ class Fuzzer:
 
     def _theory(self, rng: Rng) -> Callable[[int], Any]:
         def act(k: int) -> Any:
-            made = theory.certify(model_files.SIX, model_files.SIGNS)
+            made = theory.certify(SIX, SIX_Y)
             return (
                 made.to_json(),
                 theory.radius(X),
-                theory.max_margin(model_files.SIX, model_files.SIGNS).lower,
+                theory.max_margin(SIX, SIX_Y).lower,
             )
 
         return act

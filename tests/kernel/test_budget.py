@@ -9,11 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from novikoff import _core
-from novikoff.kernel.budget import budget_learner
-from novikoff.kernel.dual import DualLearner
+from novikoff.kernel.budget import budget_model
+from novikoff.kernel.dual import DualTrainer
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.kernels import FunctionKernel, NamedKernel, PrecomputedKernel
 from novikoff.reference.budget import POLICIES, BudgetTwin
+from novikoff.training.plan import Plan
 from support.strategies import datasets, integers, plain
 
 KERNELS = [
@@ -32,7 +33,7 @@ def gram_of(kernel, X):
     """The matrix of kernel values, from panels, which have tests of their own."""
     out = np.empty((len(X), len(X)))
     if len(X):
-        kernel.panels(X)(np.arange(len(X))).values(kernel.rows(X), None, 0, len(X), out)
+        kernel.panels(X)(np.arange(len(X))).values(kernel.rows(X), 0, len(X), out)
     return out
 
 
@@ -77,7 +78,7 @@ def test_native_is_the_twin(problem, policy, budget, ties, seed):
     for stored in (X, X.astype(np.float32), sp.csr_array(X), sp.csr_array(wide)):
         if (stored.astype(np.float64) != (wide if stored.shape == wide.shape else X)).max():
             continue  # not numbers that float32 has
-        learner = budget_learner(
+        learner = budget_model(
             kernel,
             n_classes,
             stored,
@@ -111,7 +112,7 @@ def test_native_is_the_twin_with_many_supports(policy, n_classes):
     order = rng.integers(0, len(X), 600)
     kernel = NamedKernel("rbf", gamma=0.7)
     twin = twin_of(kernel, X, labels, order, policy, 37, n_classes, seed=1)
-    learner = budget_learner(kernel, n_classes, X, budget=37, policy=policy, rng=np.random.default_rng(1))
+    learner = budget_model(kernel, n_classes, X, budget=37, policy=policy, rng=np.random.default_rng(1))
     learner.learn(X, labels, order)
     assert learner.support.tolist() == twin.supports and learner.native.mistakes == twin.mistakes > 100
     np.testing.assert_array_equal(learner.native.coefficients(False), twin.alpha)
@@ -121,7 +122,7 @@ def test_native_is_the_twin_with_many_supports(policy, n_classes):
 def test_never_over_budget(problem, policy, budget, seed):
     X, labels, order, n_classes, joint, kernel = problem
     rng = np.random.default_rng(seed)
-    learner = budget_learner(kernel, n_classes, X, budget=budget, policy=policy, joint=joint, rng=rng)
+    learner = budget_model(kernel, n_classes, X, budget=budget, policy=policy, joint=joint, rng=rng)
     for row in order:
         learner.learn(X, labels, np.array([row]))
         learner.n_rows = 0
@@ -137,10 +138,10 @@ def test_enough_budget_is_no_budget(problem, policy):
     X = X[np.sort(np.unique(X, axis=0, return_index=True)[1])]  # equal rows are one support here, two there
     assume(len(X) >= 2)
     labels, order = labels[: len(X)], order % len(X)
-    free = DualLearner(DualModel.empty(kernel, n_classes, joint=joint, like=X), X, labels)
+    free = DualTrainer(DualModel.empty(kernel, n_classes, joint=joint, like=X), X, labels, Plan())
     free.epoch(order)
-    learner = budget_learner(kernel, n_classes, X, budget=len(X), policy=policy, joint=joint)
-    growing = budget_learner(kernel, n_classes, X, joint=joint)
+    learner = budget_model(kernel, n_classes, X, budget=len(X), policy=policy, joint=joint)
+    growing = budget_model(kernel, n_classes, X, joint=joint)
     for held in (learner, growing):
         held.learn(X, labels, order)
         assert held.support.tolist() == free.model().support.tolist() or policy == "projectron++"
@@ -173,7 +174,7 @@ def test_projection_is_the_nearest(policy):
     X, labels = stream(rng, 60)
     kernel = NamedKernel("rbf", gamma=0.5)
     gram = gram_of(kernel, X)
-    learner = budget_learner(kernel, 2, X, budget=12, policy=policy)
+    learner = budget_model(kernel, 2, X, budget=12, policy=policy)
     projected = 0
     for row in range(len(X)):
         before, was = learner.coefficients(averaged=False)[:, 0], learner.support
@@ -194,7 +195,7 @@ def test_projection_is_the_nearest(policy):
 
 def test_margin_errors_wait_for_a_full_budget():
     X, labels = stream(np.random.default_rng(1), 300)
-    learner = budget_learner(NamedKernel("rbf", gamma=0.5), 2, X, budget=20, policy="projectron++")
+    learner = budget_model(NamedKernel("rbf", gamma=0.5), 2, X, budget=20, policy="projectron++")
     for row in range(len(X)):
         full = learner.native.size == 20
         made = learner.native.updates - learner.native.mistakes
@@ -209,8 +210,8 @@ def test_dependent_supports_are_kept_and_do_no_harm():
     X = rng.standard_normal((400, 2))
     labels = (X @ [1.0, 2.0] + rng.standard_normal(400) > 0).astype(np.int32)
     kernel = NamedKernel("linear")
-    free = budget_learner(kernel, 2, X)
-    tight = budget_learner(kernel, 2, X, budget=5)
+    free = budget_model(kernel, 2, X)
+    tight = budget_model(kernel, 2, X, budget=5)
     free.learn(X, labels)
     tight.learn(X, labels)
     assert tight.native.size == 5 and tight.native.basis_size == 2
@@ -224,7 +225,7 @@ def test_nearly_dependent_supports():
     base = rng.standard_normal((10, 2))
     X = np.vstack([base + 1e-9 * rng.standard_normal(base.shape) for _ in range(40)])
     labels = rng.integers(0, 2, len(X)).astype(np.int32)
-    learner = budget_learner(NamedKernel("rbf", gamma=0.5), 2, X, budget=30)
+    learner = budget_model(NamedKernel("rbf", gamma=0.5), 2, X, budget=30)
     learner.learn(X, labels)
     assert learner.native.basis_size <= 10
     assert np.abs(learner.coefficients(averaged=False)).max() < len(X)
@@ -236,7 +237,7 @@ def test_forgetron_keeps_its_promise():
     X, labels = stream(rng, 2000, noise=0.3)
     budget = 100
     kernel = NamedKernel("rbf", gamma=1.0)
-    learner = budget_learner(kernel, 2, X, budget=budget, policy="forgetron")
+    learner = budget_model(kernel, 2, X, budget=budget, policy="forgetron")
     for row in range(len(X)):
         learner.learn(X[row : row + 1], labels[row : row + 1])
         damage, _ = learner.native.state()["measures"]
@@ -252,7 +253,7 @@ def test_oldest_removes_the_oldest():
     X, labels = stream(np.random.default_rng(5), 300)
     X = np.vstack([X, X[::2]])
     labels = np.concatenate([labels, labels[::2]])
-    learner = budget_learner(NamedKernel("rbf"), 2, X, budget=7, policy="oldest")
+    learner = budget_model(NamedKernel("rbf"), 2, X, budget=7, policy="oldest")
     queue = []
     for row in range(len(X)):
         before = learner.native.mistakes
@@ -266,7 +267,7 @@ def test_oldest_removes_the_oldest():
 def test_random_removes_all_places_alike():
     """Each of the five places goes about as often: χ² with 4 degrees is below 18.5 but once in a thousand."""
     X, labels = stream(np.random.default_rng(6), 3000, noise=0.5)
-    learner = budget_learner(
+    learner = budget_model(
         NamedKernel("rbf", gamma=10.0), 2, X, budget=5, policy="random", rng=np.random.default_rng(0)
     )
     gone = np.zeros(5)
@@ -302,7 +303,7 @@ def test_functions_and_matrices_are_learned_alike(policy, n_classes):
         (PrecomputedKernel(len(X), 1.0), X @ X.T),
     ]:
         rng = np.random.default_rng(3)
-        learner = budget_learner(kernel, n_classes, rows, budget=6, policy=policy, rng=rng)
+        learner = budget_model(kernel, n_classes, rows, budget=6, policy=policy, rng=rng)
         learner.learn(rows, labels, order)
         learner = pickle.loads(pickle.dumps(learner))
         found.append((learner.support.tolist(), learner.coefficients(averaged=False).tolist()))
@@ -321,7 +322,7 @@ def test_a_function_that_fails():
         (lambda a, b: -(a @ b.T), "never negative"),
         (lambda a, b: a @ np.triu(np.ones((3, 3))) @ b.T, "not symmetric"),
     ]:
-        learner = budget_learner(FunctionKernel(function, {}), 2, X, budget=2)
+        learner = budget_model(FunctionKernel(function, {}), 2, X, budget=2)
         with pytest.raises(ValueError, match=message):
             learner.learn(X, labels)
         assert learner.native.visits == 0
@@ -337,7 +338,7 @@ def test_memory_stays(policy, sparse):
     if sparse:
         X = np.hstack([X, np.zeros((len(X), 100))])
     rows = sp.csr_array(X) if sparse else X
-    learner = budget_learner(NamedKernel("rbf", gamma=1.0), 2, rows, budget=30, policy=policy)
+    learner = budget_model(NamedKernel("rbf", gamma=1.0), 2, rows, budget=30, policy=policy)
     learner.learn(rows[:1000], labels[:1000])
     assert learner.native.size == 30
     before, size = learner.memory, len(pickle.dumps(learner))
@@ -356,7 +357,7 @@ def test_bad_rows_change_nothing():
         (NamedKernel("chi2"), [-1.0, 0, 0], ValueError, "≥ 0"),
     ]:
         rows = np.abs(X)
-        learner = budget_learner(kernel, 2, rows, budget=5)
+        learner = budget_model(kernel, 2, rows, budget=5)
         learner.learn(rows, labels)
         before = pickle.dumps(learner)
         rows[7] = row
@@ -373,7 +374,7 @@ def test_bad_rows_change_nothing():
 def test_unknown_policies_and_budgets():
     for policy, budget in (("projectrons", 3), ("oldest", 0)):
         with pytest.raises((ValueError, TypeError)):
-            _core.Budgeted(policy, budget, 1, False, False)
+            _core.Budgeted(_core.BudgetRule(policy, budget, 1))
 
 
 def test_unsorted_rows_are_sorted():
@@ -384,7 +385,7 @@ def test_unsorted_rows_are_sorted():
         part = slice(turned.indptr[i], turned.indptr[i + 1])
         turned.indices[part], turned.data[part] = turned.indices[part][::-1], turned.data[part][::-1]
     turned.has_sorted_indices = False
-    learners = [budget_learner(NamedKernel("rbf"), 2, rows, budget=9) for _ in range(2)]
+    learners = [budget_model(NamedKernel("rbf"), 2, rows, budget=9) for _ in range(2)]
     learners[0].learn(rows, labels)
     learners[1].learn(turned, labels)
     np.testing.assert_array_equal(*(m.coefficients(averaged=False) for m in learners))
@@ -395,7 +396,7 @@ def test_forgetron_shrinks_no_more_than_it_must():
     X, labels = stream(np.random.default_rng(11), 600, noise=0.3)
     kernel = NamedKernel("rbf", gamma=1.0)
     gram, budget = gram_of(kernel, X), 15
-    learner = budget_learner(kernel, 2, X, budget=budget, policy="forgetron")
+    learner = budget_model(kernel, 2, X, budget=budget, policy="forgetron")
     shrunk = removals = 0
     for row in range(len(X)):
         state, was = learner.native.state(), learner.support

@@ -12,10 +12,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from novikoff import KernelPerceptron, OnlineKernelPerceptron
 from novikoff.reference.budget import POLICIES
+from support.marks import may_not_separate
 from support.places import load
 from support.strategies import datasets, integers
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def rings(n=300, seed=0, noise=0.1):
@@ -260,7 +261,7 @@ def test_refused_examples_leave_no_trace():
         ({"new": float("nan")}, 0, ValueError, "NaN"),
         ({"new": None}, 0, TypeError, "a value is a number or a str"),
         ({"new": 1e200}, 2, OverflowError, "length is 1e\\+200"),
-        ({"new": 1.0}, None, TypeError, "None is no label"),
+        ({"new": 1.0}, None, TypeError, "None is not a label"),
         ({"new": 1.0}, [1], TypeError, "hashable"),
         ({"new": 1.0}, float("nan"), ValueError, "must equal itself"),
         ([1.0, 2.0], 0, TypeError, "so far were dicts"),

@@ -14,17 +14,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, OnlineKernelPerceptron, Perceptron
-from novikoff.cli.app import make_app
 from novikoff.kernel.dual_model import DualModel
-from novikoff.modelfile import container as modelfile
 from novikoff.reference.budget import POLICIES
+from support.commands import run
+from support.marks import may_not_separate
+from support.rows import libsvm
+from support.tampered import edit, put, refused, saved, tampered
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
-APP = make_app(("fit", "predict", "evaluate", "inspect"))
+pytestmark = may_not_separate
 WAYS = ("last", "averaged", "voted")
 
 
@@ -150,16 +150,16 @@ def test_an_average_that_is_not_there(tmp_path):
 
 def test_what_was_learned_before_an_interrupt_can_be_saved(tmp_path, monkeypatch):
     """The numbers of supports are those of rows that were given, wherever the interrupt came."""
-    from novikoff.kernel.budget import _RowLearner
+    from novikoff.kernel.budget import _RowBudget
 
     X, y = points()
-    visit = _RowLearner._visit
+    visit_rows = _RowBudget.visit_rows
 
     def interrupted(self, X, labels, order):
-        visit(self, X, labels, order[:50])
+        visit_rows(self, X, labels, order[:50])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_RowLearner, "_visit", interrupted)
+    monkeypatch.setattr(_RowBudget, "visit_rows", interrupted)
     model = KernelPerceptron(budget=10, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -168,60 +168,41 @@ def test_what_was_learned_before_an_interrupt_can_be_saved(tmp_path, monkeypatch
 
 
 # ---- files that cannot be believed -------------------------------------------------------------------
-def changed(path, change):
-    facts, arrays = modelfile.read_file(path, "model")
-    change(facts["budgeted"], {name.removeprefix("budgeted."): a for name, a in arrays.items()})
-    modelfile.write_file(path, facts, arrays, "model")
-
-
-def put(name, value):
-    return lambda facts, arrays: facts.update({name: value})
-
-
-def edit(name, place, value):
-    return lambda facts, arrays: arrays[name].__setitem__(place, value)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (put("budget", 3), "it has 10 supports, expected at most 3"),
-        (put("budget", 0), "budget is 0"),
-        (put("policy", "newest"), "policy is 'newest', expected one of projectron"),
-        (put("n_rows", 4), "not distinct ones below 4"),
-        (put("tie_is_mistake", 1), "tie_is_mistake is 1, expected bool"),
-        (put("joint", None), "joint is missing"),
-        (put("visits", -1), "visits is -1"),
-        (put("radius", float("nan")), "radius is nan"),
-        (put("damage", "much"), "damage is 'much'"),
+        (put("budgeted", "budget", value=3), "it has 10 supports, expected at most 3"),
+        (put("budgeted", "budget", value=0), "budget is 0"),
+        (put("budgeted", "policy", value="newest"), "policy is 'newest', expected one of projectron"),
+        (put("budgeted", "n_rows", value=4), "not distinct ones below 4"),
+        (put("budgeted", "tie_is_mistake", value=1), "tie_is_mistake is 1, expected bool"),
+        (put("budgeted", "joint", value=None), "joint is missing"),
+        (put("budgeted", "visits", value=-1), "visits is -1"),
+        (put("budgeted", "radius", value=float("nan")), "radius is nan"),
+        (put("budgeted", "damage", value="much"), "damage is 'much'"),
         (
-            put("n_classes", 3),
+            put("budgeted", "n_classes", value=3),
             "the array 'alpha' has type float64 and shape (1, 10), expected float64 and (3",
         ),
-        (put("n_features", 2), "the array 'vectors' has type float64"),
-        (put("generator", {"state": 1}), "inc is missing"),
-        (put("generator", {"state": -1, "inc": 1}), "state is -1"),
-        (edit("alpha", (0, 0), np.nan), "holds NaN"),
-        (edit("basis", 0, 99), "do not fit"),
-        (edit("basis", 0, 1), "not that of distinct supports"),
-        (edit("factor", 0, 0.0), "not that of distinct supports"),
-        (edit("support", 0, -1), "not distinct"),
-        (edit("vectors", (0, 0), np.inf), "holds NaN or infinity"),
+        (put("budgeted", "n_features", value=2), "the array 'vectors' has type float64"),
+        (put("budgeted", "generator", value={"state": 1}), "inc is missing"),
+        (put("budgeted", "generator", value={"state": -1, "inc": 1}), "state is -1"),
+        (edit("budgeted.alpha", (0, 0), np.nan), "holds NaN"),
+        (edit("budgeted.basis", 0, 99), "do not fit"),
+        (edit("budgeted.basis", 0, 1), "not that of distinct supports"),
+        (edit("budgeted.factor", 0, 0.0), "not that of distinct supports"),
+        (edit("budgeted.support", 0, -1), "not distinct"),
+        (edit("budgeted.vectors", (0, 0), np.inf), "holds NaN or infinity"),
     ],
 )
 def test_parts_that_do_not_fit_each_other(tmp_path, change, said):
     X, y = points()
-    path = tmp_path / "m"
-    KernelPerceptron(gamma=1.0, budget=10, random_state=0).fit(X, y).save(path)
-    changed(path, change)
-    with pytest.raises(ValueError) as info:
-        novikoff.load_model(path)
-    assert str(info.value).startswith(f"{path}: ") and said in str(info.value)
+    model = KernelPerceptron(gamma=1.0, budget=10, random_state=0).fit(X, y)
+    assert said in refused(tmp_path / "m", tampered(saved(model), change))
 
 
 def test_bits_that_do_not_fit(tmp_path):
     X, y = bits()
-    path = tmp_path / "m"
     for rows, change, said in [
         (X, lambda f, a: a["dual.vectors"].__setitem__((0, -1), 0xFF), "ones beyond their last column"),
         (X, lambda f, a: f["dual"].update(type="complex128"), "type is 'complex128'"),
@@ -229,12 +210,8 @@ def test_bits_that_do_not_fit(tmp_path):
         (X, lambda f, a: f["dual"].update(storage="dense"), "storage is 'dense', expected one of bits"),
         (sp.csr_array(X), lambda f, a: a["dual.vectors.data"].__setitem__(0, 2.0), "takes rows of 0 and 1"),
     ]:
-        KernelPerceptron("monotone_conjunction", random_state=0).fit(rows, y).save(path)
-        facts, arrays = modelfile.read_file(path, "model")
-        change(facts, arrays)
-        modelfile.write_file(path, facts, arrays, "model")
-        with pytest.raises(ValueError, match=said):
-            novikoff.load_model(path)
+        model = KernelPerceptron("monotone_conjunction", random_state=0).fit(rows, y)
+        assert said in refused(tmp_path / "m", tampered(saved(model), change))
 
 
 # ---- streams -----------------------------------------------------------------------------------------
@@ -321,23 +298,20 @@ def test_streams_that_cannot_be_believed(tmp_path):
     model = OnlineKernelPerceptron("linear", budget=3)
     model.learn_many([({"a": 1.0}, 0), ({"b": 2.0}, 1), ({"a": 3.0}, 0)])
     for change, said in [
-        (lambda f, a: f["parameters"].update(gamma=2.0), "does not fit the parameters"),
-        (lambda f, a: f["parameters"].update(budget=4), "does not fit the parameters"),
+        (lambda f, a: f["parameters"].update(gamma=2.0), "does not match the parameters"),
+        (lambda f, a: f["parameters"].update(budget=4), "does not match the parameters"),
         (
             lambda f, a: f["parameters"].update(callback="os.system"),
             "parameters of OnlineKernelPerceptron that this version does not know",
         ),
         (lambda f, a: f["parameters"].update(kernel="os.system"), "kernel='os.system' is not possible"),
         (lambda f, a: f.update(classes=[0, 0]), "labels are repeated"),
-        (lambda f, a: f.update(classes=[0, 1, 2]), "does not fit the parameters or the labels"),
+        (lambda f, a: f.update(classes=[0, 1, 2]), "does not match the parameters or the labels"),
         (lambda f, a: f.update(named=False), "do not fit the names"),
         (lambda f, a: f.update(n_mistakes=-1), "n_mistakes is -1"),
         (lambda f, a: a.pop("names"), "'names' is missing"),
     ]:
-        model.save(path)
-        facts, arrays = modelfile.read_file(path, "online kernel")
-        change(facts, arrays)
-        modelfile.write_file(path, facts, arrays, "online kernel")
+        path.write_bytes(tampered(saved(model), change, "online kernel"))
         with pytest.raises(ValueError, match=said) as info:
             OnlineKernelPerceptron.load(path)
         assert str(info.value).startswith(f"{path}: ") and "\n" not in str(info.value)
@@ -346,26 +320,12 @@ def test_streams_that_cannot_be_believed(tmp_path):
 
 
 # ---- the command line --------------------------------------------------------------------------------
-def run(*arguments, code=0):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def write_libsvm(path, X, y):
-    lines = [
-        f"{label} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row) if v)
-        for row, label in zip(X.tolist(), y.tolist(), strict=True)
-    ]
-    Path(path).write_text("\n".join(lines) + "\n")
 
 
 def test_conjunctions_from_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = bits()
-    write_libsvm("t.svm", X, y)
+    Path("t.svm").write_bytes(libsvm(X, y))
     said = run("fit", "t.svm", "--kernel", "monotone_conjunction", "--quiet", "--test", "t.svm").stdout
     assert "KernelPerceptron('monotone_conjunction')" in said
     model = KernelPerceptron("monotone_conjunction", random_state=0).fit(sp.csr_array(X), y)
@@ -382,7 +342,7 @@ def test_conjunctions_from_files(tmp_path, monkeypatch):
 def test_budgets_from_files(tmp_path, monkeypatch, policy):
     monkeypatch.chdir(tmp_path)
     X, y = points()
-    write_libsvm("t.svm", X, y)
+    Path("t.svm").write_bytes(libsvm(X, y))
     run("fit", "t.svm", "--kernel", "rbf", "--budget", 9, "--budget-policy", policy, "--quiet")
     model = KernelPerceptron("rbf", budget=9, budget_policy=policy, random_state=0).fit(sp.csr_array(X), y)
     np.testing.assert_array_equal(KernelPerceptron.load("t.novikoff").dual_coef_, model.dual_coef_)
@@ -417,7 +377,7 @@ def test_budgets_from_files(tmp_path, monkeypatch, policy):
 )
 def test_options_that_make_no_sense(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points(10))
+    Path("t.svm").write_bytes(libsvm(*points(10)))
     assert said in " ".join(run("fit", "t.svm", *options, code=2).stderr.split())
     assert not Path("t.novikoff").exists()
 
@@ -440,7 +400,7 @@ def test_values_that_are_no_bits(tmp_path, monkeypatch):
 
 def test_labels_and_scores_come_from_one_computation(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points())
+    Path("t.svm").write_bytes(libsvm(*points()))
     run("fit", "t.svm", "--kernel", "rbf", "--quiet")
     calls, votes = [], DualModel.votes
     monkeypatch.setattr(DualModel, "votes", lambda self, *a: calls.append(1) or votes(self, *a))
@@ -462,9 +422,9 @@ def test_linear_models_give_both_at_once_too(tmp_path, n_classes):
 
 
 def test_a_cache_too_small(tmp_path, monkeypatch):
-    """What is said to be the least that works, does; a thousandth less does not."""
+    """What is declared as the least that works, does; a thousandth less does not."""
     monkeypatch.chdir(tmp_path)
-    write_libsvm("t.svm", *points())
+    Path("t.svm").write_bytes(libsvm(*points()))
     options = ("fit", "t.svm", "--kernel", "rbf", "--quiet", "--n-jobs", 1, "--cache-mb")
     said = run(*options, 0.001, code=1).stderr
     assert "--cache-mb=0.001 is too small for 120 rows and 2 classes" in said

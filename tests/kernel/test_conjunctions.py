@@ -331,11 +331,11 @@ def test_values_as_floats():
     kernel = MonotoneConjunction(1.0)
     X = np.tri(4, 1030, -1, dtype=np.uint8)
     out = np.empty((2, 2))
-    kernel.panels(X)(np.array([1, 3])).values(kernel.rows(X), None, 2, 4, out)
+    kernel.panels(X)(np.array([1, 3])).values(kernel.rows(X), 2, 4, out)
     assert out.tolist() == [[3.0, 5.0], [3.0, 9.0]]
     assert kernel.diagonal(X).tolist() == [2.0, 3.0, 5.0, 9.0]
     with pytest.raises(OverflowError, match="1,030 ones in common"):
-        kernel.panels(np.ones((1, 1030)))(np.array([0])).values(np.ones((1, 1030)), None, 0, 1, out[:1, :1])
+        kernel.panels(np.ones((1, 1030)))(np.array([0])).values(np.ones((1, 1030)), 0, 1, out[:1, :1])
 
 
 def test_no_warning_from_large_numbers():

@@ -8,7 +8,6 @@ still true.
 import copy
 import json
 import math
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -18,13 +17,14 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from novikoff import KernelPerceptron, checker, load_model
-from novikoff.cli.app import make_app
 from novikoff.theory import certify
+from support.children import run_python
+from support.commands import run
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 XOR, LABELS = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), np.array([1, -1, -1, 1])
 
 
@@ -169,8 +169,8 @@ def put(*path):
         (put("kernel", "coef0", math.inf), "coef0 must be finite"),
         (put("kernel", "coef0", -1.0), "coef0 must be ≥ 0"),
         (put("kernel", "more", 1), "a kernel has the fields"),
-        (put("rows", []), "each once"),
-        (put("rows", [0, 0, 1, 2]), "each once"),
+        (put("rows", []), "without repetitions"),
+        (put("rows", [0, 0, 1, 2]), "without repetitions"),
         (put("rows", [0, 1, 2, 4]), "rows must be whole numbers from 0 to 3"),
         (put("rows", [0, 1, 2, -1]), "rows must be whole numbers from 0 to 3"),
         (put("alpha", [[1.0]]), "a number for each row"),
@@ -244,7 +244,7 @@ def test_what_cannot_be_certified():
         ValueError, match="only kernels whose values are exact can be certified: linear, poly, mono"
     ):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="rbf"))
-    with pytest.raises(ValueError, match="not among the rows, by their numbers"):
+    with pytest.raises(ValueError, match="are not the rows with these numbers"):
         certify(XOR[::-1] * 2, LABELS, separated(XOR, LABELS, degree=2))
     with pytest.raises(ValueError, match="do not separate the rows"):
         certify(XOR, LABELS, separated(XOR, LABELS, kernel="linear"))
@@ -262,23 +262,13 @@ def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"{label},{a:g},{b:g}" for (a, b), label in zip(XOR.tolist(), LABELS.tolist(), strict=True)]
     Path("xor.csv").write_text("\n".join(["label,a,b", *lines]) + "\n")
-    app = make_app(("fit", "certify", "verify"))
-
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(app, [*arguments])
-        assert result.exit_code == code, result.output
-        return result.output
-
     run("fit", "xor.csv", "--kernel", "poly", "--degree", "2", "--gamma", "1", "--epochs", "50", "--quiet")
     assert load_model("xor.novikoff").report.verdict == "separated"
-    said = run("certify", "xor.csv", "--model", "xor.novikoff", "--output", "xor.json")
+    said = run("certify", "xor.csv", "--model", "xor.novikoff", "--output", "xor.json").stdout
     assert "separable in the space of the kernel (1.0·x·z + 1.0)^2" in said
     assert json.loads(Path("xor.json").read_text())["claims"][0]["claim"] == "kernel separable"
     run("verify", "xor.json", "xor.csv")
-    done = subprocess.run(
-        [sys.executable, "-m", "novikoff.checker", "xor.json", "xor.csv"], check=True, capture_output=True
-    )
-    assert done.stdout.startswith(b"verified,")
+    assert run_python("-m", "novikoff.checker", "xor.json", "xor.csv").stdout.startswith("verified,")
 
 
 # ---- conjunctions and budgets ------------------------------------------------------------------------
@@ -352,18 +342,8 @@ def test_models_with_a_budget(kernel):
 def test_conjunctions_by_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.svm").write_text("0\n1 1:1\n1 2:1\n0 1:1 2:1\n")
-    app = make_app(("fit", "certify", "verify"))
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, [*arguments])
-        assert result.exit_code == 0, result.output
-        return result.output
-
     run("fit", "t.svm", "--kernel", "monotone_conjunction", "--epochs", "50", "--ties", "mistake", "--quiet")
-    said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json")
+    said = run("certify", "t.svm", "--model", "t.novikoff", "--output", "t.json").stdout
     assert said.startswith("separable in the space of the kernel monotone_conjunction, with margin at least")
-    assert run("verify", "t.json", "t.svm").startswith("verified,")
-    done = subprocess.run(
-        [sys.executable, "-m", "novikoff.checker", "t.json", "t.svm"], check=True, capture_output=True
-    )
-    assert done.stdout.startswith(b"verified,")
+    assert run("verify", "t.json", "t.svm").stdout.startswith("verified,")
+    assert run_python("-m", "novikoff.checker", "t.json", "t.svm").stdout.startswith("verified,")

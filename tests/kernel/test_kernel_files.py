@@ -5,8 +5,6 @@ model predicts as the saved one, bit by bit. Nothing in a file is believed that 
 """
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +12,18 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, Perceptron
-from novikoff.cli.app import make_app
 from novikoff.data.sources.block import Block
 from novikoff.kernel.kernels import NamedKernel
 from novikoff.modelfile import container as modelfile
+from support.children import run_python
+from support.commands import run
+from support.marks import may_not_separate
+from support.tampered import check_changed_bytes, edit, loaded, put, put_anything, refused, saved, tampered
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
-APP = make_app(("fit", "predict", "evaluate", "inspect", "convert"))
+pytestmark = may_not_separate
 WAYS = ("last", "averaged", "voted")
 
 
@@ -162,36 +161,14 @@ def test_bad_rows(tmp_path):
 
 # ---- files that cannot be believed -------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m"
+def good():
+    return saved(fitted(*data(3, n=30)))
+
+
+def crafted(change, stored="float64", **params):
+    """The file of a model after this change."""
     X, y = data(3, n=30)
-    fitted(X, y).save(path)
-    return path.read_bytes()
-
-
-def crafted(change, **params):
-    """The bytes of a model whose facts and arrays someone changed before the digest was made."""
-    X, y = data(3, n=30)
-    X = STORED[params.pop("stored", "float64")](X)
-    written = {}
-
-    def note(path, facts, arrays, kind):
-        written.update(facts=facts, arrays={name: np.array(a) for name, a in arrays.items()})
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.kernel.model.write_file", note)
-        fitted(X, y, **params).save("nowhere")
-    change(written["facts"], written["arrays"])
-    return b"".join(map(bytes, modelfile._serialized(written["facts"], written["arrays"], "model")))
-
-
-def refused(path, content):
-    path.write_bytes(content)
-    with pytest.raises(ValueError) as info:
-        novikoff.load_model(path)
-    text = str(info.value)
-    assert text.startswith(f"{path}: ") and "\n" not in text
-    return text
+    return tampered(saved(fitted(STORED[stored](X), y, **params)), change)
 
 
 def test_every_cut_is_refused(tmp_path, good):
@@ -201,17 +178,7 @@ def test_every_cut_is_refused(tmp_path, good):
 
 @given(st.data())
 def test_changed_bytes_are_refused_or_change_nothing(tmp_path_factory, good, draw):
-    content = bytearray(good)
-    content[draw.draw(st.integers(0, len(good) - 1))] = draw.draw(st.integers(0, 255))
-    path = tmp_path_factory.mktemp("fuzz") / "m"
-    path.write_bytes(content)
-    try:
-        loaded = novikoff.load_model(path)
-    except ValueError as error:
-        assert "\n" not in str(error)
-    else:
-        loaded.save(path)
-        assert path.read_bytes() == good
+    check_changed_bytes(tmp_path_factory.mktemp("fuzz") / "m", good, draw)
 
 
 def test_a_newer_format(tmp_path, monkeypatch):
@@ -220,23 +187,6 @@ def test_a_newer_format(tmp_path, monkeypatch):
     fitted(X, y).save(tmp_path / "m")
     monkeypatch.undo()
     assert "written by a newer novikoff" in refused(tmp_path / "m", (tmp_path / "m").read_bytes())
-
-
-def put(*path, value):
-    def change(facts, arrays):
-        *way, last = path
-        for name in way:
-            facts = facts[name]
-        facts[last] = value
-
-    return change
-
-
-def edit(name, place, value):
-    def change(facts, arrays):
-        arrays[name][place] = value
-
-    return change
 
 
 @pytest.mark.parametrize(
@@ -313,14 +263,6 @@ def test_numbers_of_columns_that_do_not_fit(tmp_path):
 
 
 # ---- the command line --------------------------------------------------------------------------------
-def run(*arguments, code=0):
-    result = CliRunner().invoke(APP, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -453,7 +395,7 @@ def test_the_command_needs_no_scikit_learn(folder):
         ["fit", "train.csv", "--label", "label", "--kernel", "rbf"],
         ["predict", "train.novikoff", "test.csv"],
     ):
-        subprocess.run([sys.executable, "-c", code, *arguments], check=True, stdout=subprocess.PIPE)
+        run_python("-c", code, *arguments)
 
 
 def test_kernel_by_name_settles_gamma_once(tmp_path):
@@ -465,34 +407,12 @@ def test_kernel_by_name_settles_gamma_once(tmp_path):
     assert kernel.gamma == pytest.approx(1 / (3 * X.var()))
 
 
-json_values = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just([]) | st.just({})
-)
-
-
 @given(st.data())
 def test_any_fact_replaced_by_anything(tmp_path_factory, good, draw):
     """No value of any fact leads to another error than a ValueError of one line."""
-    path = tmp_path_factory.mktemp("facts") / "m"
-    path.write_bytes(good)
-    facts, arrays = modelfile.read_file(path, "model")
-    inner = facts
-    while True:
-        key = draw.draw(
-            st.sampled_from(sorted(inner) if isinstance(inner, dict) else list(range(len(inner))))
-        )
-        deeper = isinstance(inner[key], dict | list) and len(inner[key]) > 0
-        if not deeper or draw.draw(st.booleans()):
-            inner[key] = draw.draw(json_values)
-            break
-        inner = inner[key]
-    modelfile.write_file(path, facts, arrays, "model")
-    try:
-        loaded = novikoff.load_model(path)
-    except ValueError as error:
-        assert "\n" not in str(error)
-    else:
-        loaded.predict(np.ones((1, 3)))
+    model = loaded(tmp_path_factory.mktemp("facts") / "m", tampered(good, put_anything(draw)))
+    if model is not None:
+        model.predict(np.ones((1, 3)))
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "joint"])

@@ -18,9 +18,10 @@ from novikoff.kernel import dual_model as dualmodel
 from novikoff.kernel.dual import least_bytes
 from novikoff.kernel.kernels import BY_NAME
 from novikoff.reference.dual import DualTwin, tensor_power
+from support.marks import may_not_separate
 from support.strategies import datasets, integers
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 ORDERS = st.sampled_from(["shuffle", "cyclic", "worst"])
 TIES = st.sampled_from(["positive", "mistake"])
@@ -57,7 +58,7 @@ def gram_of(model, X, Z):
     kernel, out = model._dual.kernel, np.empty((X.shape[0], Z.shape[0]))
     for j in range(Z.shape[0]):
         line = np.empty((X.shape[0], 1))
-        kernel.panels(Z)(np.array([j])).values(kernel.rows(X), None, 0, X.shape[0], line)
+        kernel.panels(Z)(np.array([j])).values(kernel.rows(X), 0, X.shape[0], line)
         out[:, j] = line[:, 0]
     return out
 
@@ -336,7 +337,7 @@ def test_a_model_without_supports_predicts(kernel, form):
         assert len(model.support_) == 0 and model.n_updates_ == 0
         for how in ("last", "averaged", "voted"):
             assert model.set_params(predict_with=how).predict(X).tolist() == [label] * 5
-        assert "nothing is known" in str(model.report())
+        assert "γ is unknown so far" in str(model.report())
         assert model.partial_fit(X, [1 - label] * 5).n_updates_ > 0
 
 
@@ -408,7 +409,7 @@ def common_inner(A, B):
 def test_interrupts_leave_a_usable_model(monkeypatch):
     X, y = rows_and_labels(n=200, classes=2)
     whole = KernelPerceptron("rbf", order="cyclic", max_epochs=1).fit(X, y)
-    calls, push = [], dual.DualLearner._push
+    calls, push = [], dual.DualTrainer._push
 
     def interrupted(self, *args):
         calls.append(1)
@@ -417,7 +418,7 @@ def test_interrupts_leave_a_usable_model(monkeypatch):
         push(self, *args)
 
     monkeypatch.setattr(dual, "BLOCK", (30, 30))
-    monkeypatch.setattr(dual.DualLearner, "_push", interrupted)
+    monkeypatch.setattr(dual.DualTrainer, "_push", interrupted)
     model = KernelPerceptron("rbf", order="cyclic", max_epochs=1)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -30,7 +30,7 @@ def kernel(name, **kw):
 def values(k, A, B):
     """K of every row of A with every row of B."""
     out = np.empty((A.shape[0], B.shape[0]))
-    k.panels(B)(np.arange(B.shape[0])).values(k.rows(A), None, 0, A.shape[0], out)
+    k.panels(B)(np.arange(B.shape[0])).values(k.rows(A), 0, A.shape[0], out)
     return out
 
 
@@ -118,7 +118,7 @@ def test_values_do_not_depend_on_panels_or_ranges(name, density):
                 which = np.arange(first, min(first + size, 40))
                 panel = k.panels(matrix)(which)
                 out = np.empty((5, len(which)))
-                panel.values(rows, order, 7, 12, out)
+                panel.values(rows, 7, 12, out, order)
                 assert np.array_equal(out, whole[np.ix_(order[7:12], which)])
 
 
@@ -159,12 +159,12 @@ def test_kept_columns_change_no_sum(kept, columns):
     new = [j for j in range(5) if j not in kept]
     keep = {j: np.empty(n) for j in new[1:]}
     panel = k.panels(X)(supports[new])
-    panel.add_scores(k.rows(X), 0, n, coef, scores, {j: gram[:, j].copy() for j in kept}, keep, 3)
+    panel.push(k.rows(X), coef, scores, {j: gram[:, j].copy() for j in kept}, keep, 3)
     assert np.array_equal(scores, expected)
     assert all(np.array_equal(column, gram[:, j]) for j, column in keep.items())
     for wrong in ({5: gram[:, 0].copy()}, {0: np.zeros(n - 1)}):
         with pytest.raises(ValueError, match=r"does not fit|other shapes"):
-            panel.add_scores(k.rows(X), 0, n, coef, scores, wrong, {}, 1)
+            panel.push(k.rows(X), coef, scores, wrong, {})
 
 
 @given(st.lists(st.floats(-745, 0), min_size=1, max_size=9))

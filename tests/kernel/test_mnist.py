@@ -1,26 +1,21 @@
 """Freund and Schapire's experiment (1999) on MNIST, where it is at hand: see docs/mnist.md."""
 
 import gzip
-import os
 
 import numpy as np
 import pytest
 
 from novikoff import KernelPerceptron
-from support.places import DATA
+from support.marks import may_not_separate
+from support.places import LONG, at_hand
 
-MNIST = DATA / "mnist"
-pytestmark = [
-    pytest.mark.skipif(len(list(MNIST.glob("*-ubyte.gz"))) < 4, reason="MNIST is not at hand"),
-    pytest.mark.filterwarnings("ignore:The training rows were not separated"),
-]
+pytestmark = may_not_separate
 
 
 def images(part):
     def read(name, head):
-        return np.frombuffer(
-            gzip.decompress((MNIST / f"{part}-{name}-ubyte.gz").read_bytes())[head:], np.uint8
-        )
+        path = at_hand(f"mnist/{part}-{name}-ubyte.gz")
+        return np.frombuffer(gzip.decompress(path.read_bytes())[head:], np.uint8)
 
     return read("images-idx3", 16).reshape(-1, 784), read("labels-idx1", 8)
 
@@ -42,7 +37,7 @@ def test_averaging_and_voting_beat_the_last_weights(degree):
     assert voted < last
 
 
-@pytest.mark.skipif("NOVIKOFF_REAL_DATA" not in os.environ, reason="longer: NOVIKOFF_REAL_DATA=1")
+@pytest.mark.skipif(not LONG, reason="takes long: make real-data")
 def test_ten_epochs_at_the_best_degree():
     last, _, voted = errors(4, None, 10)
     assert voted <= 1.6

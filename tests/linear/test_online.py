@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novikoff import _core
 from novikoff.linear.online import OnlinePerceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 
 
 def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, C=1.0, fit_intercept=True):
@@ -18,9 +18,11 @@ def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, 
     X = np.ascontiguousarray(X, dtype=float)
     columns = 1 if classes == 2 else (classes + 3) // 4 * 4
     w, b = np.zeros((X.shape[1], columns)), np.zeros(columns)
-    u, v = (np.zeros_like(w), np.zeros_like(b)) if average else (None, None)
-    learner = _core.Learner(classes, w, b, u, v, rule, ties == "mistake", margin, C, float(fit_intercept))
-    problem, _ = _core.epoch(learner, _core.Rows(X), np.asarray(y, np.int32), None, None, 0, len(X), True)
+    u, v = sums = (np.zeros_like(w), np.zeros_like(b))
+    rule = _core.Rule(rule, ties == "mistake", margin, C, float(fit_intercept))
+    learner = _core.Learner(classes, w, b, rule, sums if average else None)
+    examples = _core.Examples(_core.Rows(X), np.asarray(y, np.int32))
+    problem, _ = _core.epoch(learner, examples, 0, len(X), True)
     if problem:
         return None
     used = 1 if classes == 2 else classes

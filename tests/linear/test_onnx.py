@@ -16,12 +16,13 @@ from novikoff.data.sources.features import NumberedFeatures
 from novikoff.linear.model import LinearModel
 from novikoff.linear.onnx import plan_digits, to_onnx, weight_digits
 from novikoff.training.weights import Model, Settings
-from support.places import DATA
+from support.marks import may_not_separate
+from support.places import at_hand
 from support.strategies import cancelling, datasets, decimals, integers, plain
 
 ort = pytest.importorskip("onnxruntime")
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def session(linear, level="ORT_ENABLE_ALL"):
@@ -192,12 +193,6 @@ def test_the_same_model_is_the_same_graph():
 
 
 # ---- real files ----------------------------------------------------------------------------------------
-def found(path):
-    if not (DATA / path).exists():
-        pytest.skip(f"{path} is not at hand")
-    return DATA / path
-
-
 def agrees(model, X):
     """Whether every row has the label of the estimator."""
     run = session(model.to_linear())
@@ -225,16 +220,16 @@ VARIANTS = [{}, {"average": True}, {"rule": "pa1"}]
 )
 def test_every_row_of_the_real_files(train, test):
     """On phishing, where every value is 0.18257, a plain MatMul gets three rows wrong."""
-    X, y = novikoff.load(found(f"libsvm/{train}"))
+    X, y = novikoff.load(at_hand(f"libsvm/{train}"))
     for params in VARIANTS:
         model = Perceptron(order="cyclic", max_epochs=3, **params).fit(X, y)
         agrees(model, X)
         if test:
-            agrees(model, novikoff.load(found(f"libsvm/{test}"), n_features=X.shape[1])[0])
+            agrees(model, novikoff.load(at_hand(f"libsvm/{test}"), n_features=X.shape[1])[0])
 
 
 def test_every_row_of_covtype():
-    with gzip.open(found("covtype/covtype.csv.gz"), "rt") as file:
+    with gzip.open(at_hand("covtype/covtype.csv.gz"), "rt") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1)
     X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
     assert X.shape == (581_012, 54)

@@ -19,12 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from novikoff import Perceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 from support.children import Child
 from support.lecture import SIX, SIX_Y
+from support.marks import may_not_separate
 from support.strategies import datasets, integers, separable, sparse
-
-quiet = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
 
 # ---- the lecture's six points -----------------------------------------------------------------------
@@ -40,7 +39,7 @@ def test_lecture_example_step_by_step():
     assert path == [(1, [1.0, -2.0]), (3, [2.0, -1.0]), (5, [3.0, 1.0])]
 
 
-@quiet
+@may_not_separate
 def test_lecture_example_averaged():
     X, y = SIX, SIX_Y
     model = Perceptron(fit_intercept=False, average=True, order="cyclic", max_epochs=1).fit(X, y)
@@ -104,14 +103,14 @@ def test_multiclass_verdict_is_true(data):
         assert strict  # with a bias, a clean epoch can always be lifted
 
 
-@quiet
+@may_not_separate
 def test_duplicates_with_opposite_labels_are_undecided():
     X, y = np.array([[1.0, 2], [1, 2], [3, 1]]), np.array([0, 1, 1])
     model = Perceptron(max_epochs=50).fit(X, y)
     assert model.verdict_ == "undecided" and not model.converged_ and model.margin_ <= 0
 
 
-@quiet
+@may_not_separate
 @pytest.mark.parametrize("rule", RULES)
 def test_zero_rows(rule):
     """A zero row has score 0 for ever without a bias: no step can help, none is infinite."""
@@ -153,7 +152,7 @@ def test_warns_once_with_advice():
         Perceptron(max_epochs=20, random_state=0).fit(X + 1000, y)
 
 
-@quiet
+@may_not_separate
 def test_runs_all_epochs_without_a_hidden_tolerance():
     X, y = noisy()
     model = Perceptron(max_epochs=37).fit(X, y)
@@ -162,7 +161,7 @@ def test_runs_all_epochs_without_a_hidden_tolerance():
     assert sum(r["mistakes"] for r in model.history_) == model.n_mistakes_
 
 
-@quiet
+@may_not_separate
 def test_early_stopping_keeps_the_best_epoch():
     X, y = noisy(n=1000)
     model = Perceptron(early_stopping=True, random_state=0, n_epochs_no_change=4).fit(X, y)
@@ -181,7 +180,7 @@ def test_callback_stops_and_sees_every_epoch():
     assert seen == [1, 2, 3] and model.n_epochs_ == 3
 
 
-@quiet
+@may_not_separate
 def test_warm_start_goes_on():
     X, y = noisy()
     once = Perceptron(order="cyclic", max_epochs=6).fit(X, y)
@@ -190,7 +189,7 @@ def test_warm_start_goes_on():
     assert once.n_mistakes_ == twice.n_mistakes_
 
 
-@quiet
+@may_not_separate
 def test_coef_init():
     X, y = noisy()
     first = Perceptron(order="cyclic", max_epochs=2).fit(X, y)
@@ -200,7 +199,7 @@ def test_coef_init():
     assert second.margin_upper_ == math.inf and second.report().bound_upper == math.inf
 
 
-@quiet
+@may_not_separate
 @pytest.mark.parametrize("multiclass", ["joint", "ovr"])
 def test_weight_zero_removes_rows(multiclass):
     rng = np.random.default_rng(1)
@@ -214,7 +213,7 @@ def test_weight_zero_removes_rows(multiclass):
     assert a.radius_ == b.radius_
 
 
-@quiet
+@may_not_separate
 def test_class_weight_scales_the_step():
     X, y = noisy()
     c = np.where(y == "yes", 3.0, 1.0)
@@ -224,7 +223,7 @@ def test_class_weight_scales_the_step():
     Perceptron(class_weight="balanced", max_epochs=5).fit(X, y)
 
 
-@quiet
+@may_not_separate
 def test_ovr_is_one_binary_perceptron_a_class():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((200, 4)), rng.integers(0, 3, 200)
@@ -254,7 +253,7 @@ def test_classes_grow(multiclass):
 
 
 # ---- living in Python -------------------------------------------------------------------------------
-@quiet
+@may_not_separate
 @pytest.mark.parametrize("average", [False, True])
 def test_pickle_and_clone(average):
     X, y = noisy()
@@ -268,7 +267,7 @@ def test_pickle_and_clone(average):
     assert not hasattr(clone(model), "coef_")
 
 
-@quiet
+@may_not_separate
 def test_scikit_learn_tools():
     X, y = noisy()
     pipe = make_pipeline(StandardScaler(), Perceptron(max_epochs=20, random_state=0))
@@ -280,7 +279,7 @@ def test_scikit_learn_tools():
     assert CalibratedClassifierCV(Perceptron(max_epochs=10)).fit(X, y).predict_proba(X).shape == (len(X), 2)
 
 
-@quiet
+@may_not_separate
 def test_sparsify_and_densify_predict_alike():
     X, y = noisy()
     model = Perceptron(max_epochs=3).fit(X, y)
@@ -292,7 +291,7 @@ def test_sparsify_and_densify_predict_alike():
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-@quiet
+@may_not_separate
 def test_coef_is_read_only_but_assignable():
     X, y = noisy()
     model = Perceptron(max_epochs=3).fit(X, y)
@@ -303,7 +302,7 @@ def test_coef_is_read_only_but_assignable():
     assert model.score(X, y) < 0.5
 
 
-@quiet
+@may_not_separate
 def test_many_threads_predict_at_once():
     X, y = noisy(n=2000)
     model = Perceptron(max_epochs=3, n_jobs=2).fit(X, y)
@@ -347,7 +346,7 @@ except KeyboardInterrupt:
     assert child.output == "learning\nraised (20000,) True True undecided\n"
 
 
-@quiet
+@may_not_separate
 def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
     from novikoff.training import examples as visits
     from novikoff.training.plan import Plan
@@ -366,7 +365,7 @@ def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
     assert all(np.ptp(o) < 31 for o in orders)
 
 
-@quiet
+@may_not_separate
 def test_frames():
     import pandas as pd
     import polars as pl
@@ -399,7 +398,7 @@ def test_worst_order_converges(multiclass):
     assert model.converged_ and model.verdict_ == "separated" and model.score(X, y) == 1.0
 
 
-@quiet
+@may_not_separate
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_weights_large_enough_for_huge_pages(n_classes):
     """Same model on many columns, most of them empty, as on the few that are used; pickled and continued."""

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, _core
 from novikoff.data.arrays import rows_of
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
 from novikoff.reference.linear import Twin
 from novikoff.training import linear as training
 from novikoff.training.weights import Model, Settings
+from support.marks import may_not_separate
 from support.strategies import across_edges, datasets, extreme, integers, near_edges, values
 
 rules = st.sampled_from(RULES)
@@ -261,7 +262,7 @@ def test_chunks_change_nothing(n_classes, data, rule, average):
     np.testing.assert_array_equal(whole.intercept_, fitted.intercept_)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_threads_change_nothing(n_jobs):
     rng = np.random.default_rng(5)
@@ -294,7 +295,8 @@ def test_wide_rows_equal_the_twin(d, n_classes, kind):
         model = Model(n_classes, d, settings(twin))
         rows = rows_of(layout)
         for first, order in zip((True, False), orders, strict=True):
-            assert _core.epoch(model.learners[0].native, rows, y, None, order, 0, 40, first) == ("", -1)
+            examples = _core.Examples(rows, y, order=order)
+            assert _core.epoch(model.learners[0].native, examples, 0, 40, first) == ("", -1)
         assert_same(model, twin)
         scorer = model.scorer(averaged=False)
         assert scorer.predict(layout).tolist() == [twin.predict(x) for x in np.asarray(X, dtype=np.float64)]

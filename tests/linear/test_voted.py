@@ -16,13 +16,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from novikoff import Perceptron, VotedPerceptron
 from novikoff.reference.linear import Twin, vote
 from novikoff.training.weights import Scorer
+from support.lecture import SIX, SIX_Y
 from support.strategies import datasets, hostile
 
 # Most of these data cannot be separated, and the fit rightly says so.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_Y = np.array([-1, 1, 1, -1, -1, 1])
 
 
 def blobs(n=200, d=12, k=2, seed=0, dtype=np.float64):

@@ -9,8 +9,6 @@ import json
 import re
 import shutil
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +20,10 @@ from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron,
 from novikoff.modelfile import container as modelfile
 from novikoff.modelfile.container import kind_of_file, read_file, write_file
 from support import forging
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 FILES = forging.FILES
 ROOM = 64 << 20  # bytes; the least of the claims would take four times as much
@@ -36,15 +36,13 @@ def rose(tmp_path_factory):
     """By how much memory each step with each forgery made the peak rise."""
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("the peak of memory is known on Linux only")
-    pytest.importorskip("typer")
     folder = tmp_path_factory.mktemp("forged")
     for name in WARM:  # what is imported and reserved once is no matter here
         shutil.copy(FILES / name, folder / f"warm-{name}")
     for name in forging.FORGERIES:
         forging.forged(name, folder / name)
     files = [*(f"warm-{name}" for name in WARM), *forging.FORGERIES]
-    command = [sys.executable, forging.__file__, *(str(folder / name) for name in files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_python("-m", "support.forging", *(folder / name for name in files))
     found = {}
     for line in done.stdout.splitlines():
         found |= json.loads(line)
@@ -74,7 +72,7 @@ def test_what_cannot_be_reserved_is_refused_in_words(tmp_path):
         "import resource, sys, novikoff, numpy, novikoff.linear.model;"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)); novikoff.load_model(sys.argv[1])"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True)
+    done = run_python("-c", code, tmp_path / "m", code=None)
     last = done.stderr.splitlines()[-1]
     assert "ValueError" in last and "claims 268,435,456 weights" in last
 
@@ -174,14 +172,14 @@ def raw(path, text, kind="model"):
         (b'{"a":' * 200_000, "nested more than 64 deep"),
         (b'{"a":' * 65 + b"1" + b"}" * 65, "nested more than 64 deep"),
         (b'{"a":1,"b":2,"a":3}', "a key is given twice among a, b, a"),
-        (b'{"a":NaN}', "NaN is no JSON"),
-        (b'{"a":-Infinity}', "-Infinity is no JSON"),
-        (b'{"a":' + b"9" * 10_000 + b"}", "should be JSON is not"),
-        (b'{"a":{"float":[]}}', "should be JSON is not"),
-        (b'{"a":{"float":"one"}}', "should be JSON is not"),
-        (b'{"a":"\xff"}', "should be JSON is not"),
+        (b'{"a":NaN}', "NaN is not JSON"),
+        (b'{"a":-Infinity}', "-Infinity is not JSON"),
+        (b'{"a":' + b"9" * 10_000 + b"}", "its JSON is invalid"),
+        (b'{"a":{"float":[]}}', "its JSON is invalid"),
+        (b'{"a":{"float":"one"}}', "its JSON is invalid"),
+        (b'{"a":"\xff"}', "its JSON is invalid"),
         (b"[]", "its facts are not an object"),
-        (b"", "should be JSON is not"),
+        (b"", "its JSON is invalid"),
     ],
 )
 def test_facts_that_are_no_facts(tmp_path, text, said):
@@ -195,7 +193,7 @@ def test_facts_that_are_no_facts(tmp_path, text, said):
 def test_a_deep_header(tmp_path, inner):
     (tmp_path / "m").write_bytes(struct.pack("<Q", len(inner)) + inner)
     assert kind_of_file(tmp_path / "m") is None
-    with pytest.raises(ValueError, match="is damaged or no novikoff model"):
+    with pytest.raises(ValueError, match="is damaged or not a novikoff model"):
         novikoff.load_model(tmp_path / "m")
 
 
@@ -232,22 +230,20 @@ def test_no_file_says_what_a_call_may_use(name, tmp_path):
 
 def test_reading_for_a_model_takes_no_limits_from_it(tmp_path):
     """Lines may be as long, and files expand as far, as the call or the default says."""
-    pytest.importorskip("typer")
-    from novikoff.cli.opening import remembered, source_for
-    from novikoff.cli.options import Reading
+    from novikoff.cli.inputs import open_for_model, reading_of_model
 
     facts, arrays = read_file(FILES / "rows-libsvm-unit", "model")
     facts["parameters"] |= {"max_line": 1 << 60, "max_expansion": 1 << 60, "n_jobs": 1000, "skip_lines": 1}
     write_file(tmp_path / "m", facts, arrays, "model")
     model = novikoff.load_model(tmp_path / "m")
-    assert remembered(model.parameters) == {"skip_lines": 1}
+    assert reading_of_model(model.parameters) == {"skip_lines": 1}
     facts["parameters"] |= {"max_line": 1, "skip_lines": 0}
     write_file(tmp_path / "m", facts, arrays, "model")
     (tmp_path / "rows.svm").write_text("1 1:0.5 2:0.25\n")
-    source = source_for(novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], Reading())
+    source = open_for_model(novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], {})
     assert sum(block.n_rows for block in source.blocks()) == 1
-    narrow = source_for(
-        novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], Reading(max_line=5)
+    narrow = open_for_model(
+        novikoff.load_model(tmp_path / "m"), [str(tmp_path / "rows.svm")], {"max_line": 5}
     )
     with pytest.raises(ValueError, match="max_line"):
         list(narrow.blocks())

@@ -2,12 +2,7 @@
 
 import errno
 import json
-import os
-import pickle
 import resource
-import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +10,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load as load_tensors
-from safetensors.numpy import save as save_tensors
 
 import novikoff
 from novikoff import Perceptron
@@ -25,8 +19,10 @@ from novikoff.linear.model import LinearModel
 from novikoff.modelfile import container as modelfile
 from novikoff.training import state as training_state
 from novikoff.training.weights import Model, Settings, Weights
+from support.children import run_python
+from support.marks import may_not_separate
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 
 
 def data(n_classes=2, n=60, d=7, seed=0):
@@ -109,10 +105,7 @@ def test_the_same_in_another_process(tmp_path):
         "import novikoff; novikoff.Perceptron(order='cyclic').fit([[0., 1], [1, 0]], ['a', 'b']).save({!r})"
     )
     for seed in "01":
-        path = str(tmp_path / seed)
-        subprocess.run(
-            [sys.executable, "-c", code.format(path)], check=True, env=os.environ | {"PYTHONHASHSEED": seed}
-        )
+        run_python("-c", code.format(str(tmp_path / seed)), environment={"PYTHONHASHSEED": seed})
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
 
 
@@ -263,7 +256,7 @@ def test_a_learner_under_way_goes_on_as_if_nothing_had_happened():
         from novikoff import _core
         from novikoff.data.arrays import rows_of
 
-        _core.epoch(model.learners[0].native, rows_of(X), y, None, None, begin, end, True)
+        _core.epoch(model.learners[0].native, _core.Examples(rows_of(X), y), begin, end, True)
 
     undisturbed, model = Model(3, 30, settings), Model(3, 30, settings)
     for begin in range(0, 400, 50):
@@ -296,10 +289,7 @@ def test_load_model_predicts(tmp_path):
         f"import sys, novikoff; m = novikoff.load_model({str(tmp_path / 'm')!r}); m.predict([[0.0] * 7]);"
         "m.save(sys.argv[1]); print(m.report, 'sklearn' in sys.modules, 'scipy' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "n")], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.endswith("False False\n")
+    assert run_python("-c", code, tmp_path / "n").stdout.endswith("False False\n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 
@@ -364,25 +354,6 @@ def refused_file(path, facts, arrays):
     novikoff.load_model(path)
 
 
-def test_scaling_that_does_not_fit(tmp_path):
-    """Checked before the scaling is made."""
-    good = {"scaling.centre": np.zeros(1), "scaling.scale": np.ones(4)}
-    for name, wrong in [
-        ("scale", np.ones(5)),
-        ("scale", np.zeros(4)),
-        ("scale", np.full(4, np.nan)),
-        ("centre", np.ones(5)),
-        ("centre", np.ones((1, 1))),
-    ]:
-
-        def change(facts, arrays, name=name, wrong=wrong):
-            facts["scaling"] = {"kind": "standard"}
-            arrays.update(good | {f"scaling.{name}": wrong})
-
-        said = refused(tmp_path / "m", crafted(change))
-        assert name in said or "scaling" in said
-
-
 # ---- failing to write ----------------------------------------------------------------------------------
 def test_a_full_disk_leaves_the_old_file(tmp_path):
     """RLIMIT_FSIZE stands in for a full disk: writing fails half way."""
@@ -444,204 +415,6 @@ def test_links_and_permissions(tmp_path):
     (tmp_path / "plain").touch()
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real").is_file()
     assert (tmp_path / "real").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-# ---- what is not believed ------------------------------------------------------------------------------
-def small():
-    X, y = data(3, n=12, d=4)
-    return Perceptron(max_epochs=2, random_state=0, average=True).fit(X, y).to_linear()
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.novikoff"
-    small().save(path)
-    return path.read_bytes()
-
-
-def refused(path, content):
-    """The one line with which these bytes are refused."""
-    path.write_bytes(content)
-    with pytest.raises(ValueError) as info:
-        novikoff.load_model(path)
-    text = str(info.value)
-    assert text.startswith(f"{path}: ") and "\n" not in text
-    return text[len(f"{path}: ") :]
-
-
-def test_files_that_are_something_else(tmp_path, good):
-    path = tmp_path / "m"
-    assert "expected safetensors" in refused(path, b"")
-    assert "expected safetensors" in refused(path, b"+1 3:0.5\n-1 2:1\n")
-    assert "expected safetensors" in refused(path, pickle.dumps({"weights": [1.0]}))
-    assert "no 'novikoff' in its metadata" in refused(path, save_tensors({"a": np.zeros(3)}))
-    assert "claims 1,152,921,504,606,846,976 bytes" in refused(path, struct.pack("<Q", 1 << 60) + good[8:])
-    with pytest.raises(IsADirectoryError):
-        novikoff.load_model(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        novikoff.load_model(tmp_path / "missing")
-
-
-def test_a_newer_format(tmp_path, monkeypatch):
-    monkeypatch.setattr(modelfile, "FORMAT", 2)
-    small().save(tmp_path / "m")
-    monkeypatch.undo()
-    said = refused(tmp_path / "m", (tmp_path / "m").read_bytes())
-    assert "was written by a newer novikoff (format 2; this one reads up to 1)" in said
-
-
-def test_a_header_that_claims_more_than_the_file_has(tmp_path, good):
-    """Sizes are checked against the file before anything is allocated."""
-    length = int.from_bytes(good[:8], "little")
-    header = json.loads(good[8 : 8 + length])
-    header["model.weights"]["shape"] = [1 << 40, 3]
-    header["model.weights"]["data_offsets"][1] = header["model.weights"]["data_offsets"][0] + (3 << 43)
-    text = json.dumps(header).encode()
-    assert "damaged" in refused(tmp_path / "m", struct.pack("<Q", len(text)) + text + good[8 + length :])
-
-
-def test_every_cut_is_refused(tmp_path, good):
-    for size in (*range(0, len(good), 97), len(good) - 1):
-        refused(tmp_path / "m", good[:size])
-    refused(tmp_path / "m", good + b"\0")
-
-
-@given(st.data())
-def test_changed_bytes_are_refused_or_change_nothing(tmp_path_factory, good, draw):
-    """Any damage is one clean ValueError; where blanks in the header change, the model is the same."""
-    content = bytearray(good)
-    for _ in range(draw.draw(st.integers(1, 3))):
-        content[draw.draw(st.integers(0, len(good) - 1))] = draw.draw(st.integers(0, 255))
-    path = tmp_path_factory.mktemp("fuzz") / "m"
-    path.write_bytes(content)
-    try:
-        loaded = novikoff.load_model(path)
-    except ValueError as error:
-        assert "\n" not in str(error)
-    else:
-        loaded.save(path)
-        assert path.read_bytes() == good
-
-
-def crafted(change):
-    """The file of a model whose facts and arrays someone changed before the digest was made."""
-    linear, written = small(), {}
-
-    def note(path, facts, arrays, kind):
-        written.update(facts=facts, arrays=dict(arrays))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("novikoff.linear.model.write_file", note)
-        linear.save("nowhere")
-    change(written["facts"], written["arrays"])
-    return file_of(written["facts"], written["arrays"], "model")
-
-
-def put(*path, value):
-    def change(facts, arrays):
-        *way, last = path
-        for name in way:
-            facts = facts[name]
-        facts[last] = value
-
-    return change
-
-
-def put_array(name, value):
-    return lambda facts, arrays: arrays.update({name: np.asarray(value)})
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (put("model", "n_features", value=5), "'model.weights' has|'weights' has type float64 and shape"),
-        (put("model", "n_features", value=1 << 60), "expected fewer"),
-        (put("model", "n_features", value=-1), "n_features is -1, expected a whole number"),
-        (put("model", "n_features", value=True), "n_features is True, expected int"),
-        (put("model", "n_classes", value=4), "'bias' has type float64 and shape"),
-        (put("model", "n_classes", value=1), "n_classes is 1"),
-        (put("model", value=None), "model is missing, expected dict"),
-        (put("model", "settings", "rule", value="best"), "rule is 'best', expected one of perceptron"),
-        (put("model", "settings", "C", value=float("nan")), "C is nan"),
-        (
-            put("model", "settings", "more", value=1),
-            "settings that this version does not know ('more')",
-        ),
-        (put("model", "parts", value=[]), "parts has 0 entries, expected 1"),
-        (put("model", "parts", 0, "visits", value=-1), "visits is -1"),
-        (put("model", "parts", 0, "visits", value=1 << 70), "visits is 1180591620717411303424"),
-        (put("model", "from_zero", value="yes"), "from_zero is 'yes', expected bool"),
-        (put("classes", "labels", value=["a"]), None),
-        (put("classes", "type", value="str"), "labels"),
-        (put("features", "kind", value="os.system"), "kind is 'os.system', expected one of numbered"),
-        (put("features", "state", value={}), "n_columns is missing"),
-        (put("features", "state", "n_columns", value=9), "9 features by name, but weights for 4"),
-        (put("run", "history", value=[{"mistakes": "many"}]), "history has"),
-        (put("run", "verdict", value="proved"), "verdict is 'proved'"),
-        (put("name", value=7), "name is 7, expected str"),
-        (put_array("model.weights", np.full((4, 3), np.nan)), "holds NaN or infinity"),
-        (put_array("model.weights", np.zeros((4, 3), dtype=np.float32)), "has type float32"),
-        (put_array("model.bias", np.zeros(4)), "expected float64 and (3)"),
-        (put_array("classes.labels", [0, 1, 1]), "repeated"),
-        (lambda facts, arrays: arrays.pop("model.weight_sums"), "is missing"),
-    ],
-)
-def test_parts_that_do_not_fit_each_other(tmp_path, change, said):
-    """With a digest that is right, so that only the checks of each part stand between it and a model."""
-    content = crafted(change)
-    if said is None:  # a fact that nobody reads
-        (tmp_path / "m").write_bytes(content)
-        novikoff.load_model(tmp_path / "m")
-        return
-    found = refused(tmp_path / "m", content)
-    assert any(text in found for text in said.split("|")), found
-
-
-def test_sparse_rows_that_do_not_fit(tmp_path):
-    rows = [[2, 1], [0, 4], [-1, 2], [1, 1]]
-    for bad in rows:
-
-        def change(facts, arrays, bad=bad):
-            del arrays["model.weights"]
-            arrays["model.weights.rows"] = np.array(bad)
-            arrays["model.weights.values"] = np.ones((2, 3))
-
-        assert "not increasing numbers below 4" in refused(tmp_path / "m", crafted(change))
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@given(st.data())
-def test_any_fact_replaced_by_anything(tmp_path_factory, draw):
-    """No value of any fact leads to another error than a ValueError of one line."""
-
-    def change(facts, arrays):
-        while True:
-            keys = sorted(facts) if isinstance(facts, dict) else list(range(len(facts)))
-            key = draw.draw(st.sampled_from(keys))
-            deeper = isinstance(facts[key], dict | list) and len(facts[key]) > 0
-            if not deeper or draw.draw(st.booleans()):
-                facts[key] = draw.draw(json_values)
-                return
-            facts = facts[key]
-
-    path = tmp_path_factory.mktemp("facts") / "m"
-    path.write_bytes(crafted(change))
-    try:
-        novikoff.load_model(path).predict(np.ones((1, 4)))
-    except ValueError as error:
-        assert "\n" not in str(error)
-
-
-def test_loading_an_estimator_checks_its_parameters(tmp_path):
-    (tmp_path / "m").write_bytes(crafted(put("parameters", "max_epochs", value=0)))
-    with pytest.raises(ValueError, match=r"m: max_epochs=0 is not possible"):
-        Perceptron.load(tmp_path / "m")
 
 
 def test_learner_counts_are_all_stored():

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from novikoff.outfile import replacing
+from support.children import run_python
 
 
 def test_permissions_are_kept(tmp_path):
@@ -47,7 +48,7 @@ def temporary(tmp_path):
 def test_the_next_writer_removes_what_a_killed_one_left(tmp_path):
     path = tmp_path / "model"
     for _ in range(3):
-        subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+        run_python("-c", KILLED, path, code=1)
         assert len(temporary(tmp_path)) == 1 and not path.exists()
     (tmp_path / ".other.01234567.tmp").write_bytes(b"of another file")
     with replacing(path) as file:

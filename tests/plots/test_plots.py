@@ -5,8 +5,6 @@ NOVIKOFF_DRAW=1 draws them anew; look at them before they are kept.
 """
 
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -19,13 +17,14 @@ from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
 from novikoff.theory import bounds, diagnose, max_margin, separability, trace
+from support.children import run_python
+from support.lecture import SIX, SIX_Y
+from support.marks import may_not_separate
 from support.places import TESTS
 
 KEPT = TESTS / "pictures"
 TOLERANCE = 8.0  # root mean square of the difference, of 255: lines that are a little thicker stay below
 
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_LABELS = np.array([-1, 1, 1, -1, -1, 1])
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
 XOR_LABELS = np.array([0, 0, 1, 1])
 
@@ -162,7 +161,7 @@ def test_pictures_look_as_they_did(name):
     check_looks(ax.figure, name)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_three_boundaries_look_as_they_did():
     X, y = clusters()
     X[y == 1] -= 1.1
@@ -186,7 +185,7 @@ def test_an_image_test_can_fail():
 
 # ---- numbers -----------------------------------------------------------------------------------------
 def six_points():
-    return trace(SIX, SIX_LABELS, [1.0, 0.0], fit_intercept=False)
+    return trace(SIX, SIX_Y, [1.0, 0.0], fit_intercept=False)
 
 
 def test_sandwich_shows_the_trace():
@@ -221,7 +220,7 @@ def test_mistakes_step_at_their_visits_under_the_bound():
 )
 def test_pictures_are_of_the_rules_own_theorem(rule, formula, bound, what):
     """Of the margin rule with β = 1 updates are bounded by (5 + 2)/1, and not by (R/γ)² = 5."""
-    run = trace(SIX, SIX_LABELS, [1.0, 0.0], rule=rule, margin=float(rule == "margin"), fit_intercept=False)
+    run = trace(SIX, SIX_Y, [1.0, 0.0], rule=rule, margin=float(rule == "margin"), fit_intercept=False)
     shown = plots.MistakesDisplay.from_trace(run, ax=empty_axes())
     (level,), (line, text) = shown.bound_lines_, (t.get_text() for t in shown.ax_.get_legend().get_texts())
     assert list(level.get_ydata()) == pytest.approx([bound, bound]) and run.updates <= bound
@@ -229,7 +228,7 @@ def test_pictures_are_of_the_rules_own_theorem(rule, formula, bound, what):
     proof = plots.SandwichDisplay.from_trace(run, ax=empty_axes())
     assert proof.bound == pytest.approx(bound)
     assert any(formula in t.get_text() for t in proof.ax_.texts)
-    found = bounds(SIX, SIX_LABELS, fit_intercept=False, margin=1.0)
+    found = bounds(SIX, SIX_Y, fit_intercept=False, margin=1.0)
     names = {name for name, _ in plots.MistakesDisplay.from_trace(run, found, ax=empty_axes()).bounds}
     own = {"perceptron": "novikoff"}.get(rule, rule)
     assert own in names and names & {"novikoff", "margin", "normalized", "pa", "pa1", "pa2"} == {own}
@@ -303,7 +302,7 @@ def test_boundary_from_trace_is_that_of_the_model():
     np.testing.assert_array_equal(shown.updates, other.updates)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_boundary_marks_what_is_wrong_and_draws_no_strip_then():
     X, y = clusters()
     X[0] = X[-1]
@@ -350,7 +349,7 @@ def test_witness_without_bias_is_the_origin():
     with pytest.raises(ValueError, match="fit_intercept=False"):
         plots.WitnessDisplay.from_verdict(verdict, X, y, fit_intercept=True)
     with pytest.raises(ValueError, match="no witness"):
-        plots.WitnessDisplay.from_verdict(separability(SIX, SIX_LABELS), SIX, SIX_LABELS)
+        plots.WitnessDisplay.from_verdict(separability(SIX, SIX_Y), SIX, SIX_Y)
 
 
 def test_convex_hull_is_scipys():
@@ -397,7 +396,7 @@ def test_without_matplotlib_the_extra_is_named():
         "try: OrderDisplay([1, 2]).plot()\n"
         "except ImportError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python("-c", code)
     assert "novikoff[plots]" in done.stdout
 
 

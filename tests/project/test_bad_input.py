@@ -1,12 +1,14 @@
 """One clear error for each kind of bad input, before anything changes."""
 
+import math
 import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from novikoff import Perceptron
+from novikoff import KernelPerceptron, Perceptron, Winnow
+from support.marks import may_not_separate
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.5, 3.0]])
 y = np.array([0, 1, 1, 0])
@@ -91,7 +93,7 @@ def test_bad_parameters(parameters, message):
     assert next(iter(parameters)) in str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_wrong_feature_count():
     model = Perceptron(max_epochs=2).fit(X, y)
     for call in (model.predict, model.decision_function, lambda x: model.partial_fit(x, y)):
@@ -145,3 +147,11 @@ def test_unknown_name_says_what_exists():
 
     with pytest.raises(AttributeError, match=r"it has .*Perceptron"):
         novikoff.Perceptorn  # noqa: B018
+
+
+@pytest.mark.parametrize("estimator", [Perceptron, KernelPerceptron, Winnow])
+def test_nan_in_rows_whose_indices_are_not_in_order(estimator):
+    """Such rows are put in order first; what is in them is looked at all the same."""
+    X = sp.csr_array(([1.0, math.nan, 2.0, 3.0], [1, 0, 0, 1], [0, 2, 4]), shape=(2, 2))
+    with pytest.raises(ValueError, match="NaN at row 0, column 0"):
+        estimator().fit(X, [0, 1])

@@ -2,29 +2,51 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
-from support.places import ROOT
+import novikoff
+from support.children import run_python
+from support.places import ROOT, TESTS
 
 SOURCES = [path for folder in ("native", "src") for path in (ROOT / folder).rglob("*") if path.is_file()]
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+TARGETS = (
+    "test",
+    "lint",
+    "bench",
+    "demo",
+    "long",
+    "steady",
+    "sanitize",
+    "sanitize-short",
+    "fuzz",
+    "kill-test",
+)
+TARGETS += ("kill-test", "real-data", "sbom", "wheel")
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+
+
+def plan(*arguments):
+    """What `make` would run."""
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "-n", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True).stdout
+
+
+@needs_make
 def test_whatever_source_changes_is_built_anew(tmp_path):
     """Asked about one file of each kind and folder; one folder, `cli/tag`, used to be forgotten."""
     for name in (".build", ".built", ".test"):
         (tmp_path / name).touch()
 
     def planned(*changed):
-        command = ["make", "-n", "test", f"VENV={tmp_path}", *changed]
-        alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-        done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
-        return done.stdout
+        return plan("test", f"VENV={tmp_path}", *changed)
 
     assert "pip" not in planned()
     files = {(path.parent, path.suffix): path.relative_to(ROOT) for path in SOURCES if path.suffix != ".pyc"}
@@ -32,13 +54,26 @@ def test_whatever_source_changes_is_built_anew(tmp_path):
     assert len(files) > 10 and not forgotten
 
 
+@needs_make
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_file_and_module_that_a_target_names_is_there(target):
+    said = plan(target)
+    named = set(re.findall(r"(?<![\w/])(?:tests|examples|native|\.ci)(?:/[\w.]+)+", said))
+    modules = set(re.findall(r"-m ((?:support|fuzzers|benchmarks)[\w.]*)", said))
+    places = [ROOT / name for name in named]
+    places += [(TESTS if each != "benchmarks" else ROOT) / each.replace(".", "/") for each in modules]
+    missing = [str(path) for path in places if not (path.exists() or path.with_suffix(".py").exists())]
+    assert not missing
+    assert places or target in ("test", "long", "wheel")
+
+
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_every_promise_has_a_lowest_version():
-    command = [sys.executable, ROOT / ".ci" / "lowest.py"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    said = run_python(ROOT / ".ci" / "lowest.py").stdout.split()
     lowest = dict(line.split("==") for line in said)
     pinned = (ROOT / "constraints.txt").read_text().split()
-    assert {"numpy", "nanobind", "typer", "distributed", "pytest"} <= lowest.keys()
+    assert {"numpy", "nanobind", "rich", "distributed", "pytest"} <= lowest.keys()
     names = {line.split("==")[0].replace("_", "-").lower() for line in pinned}
     assert lowest.keys() <= names  # `make test` says exactly what it runs
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -48,11 +83,21 @@ def test_every_promise_has_a_lowest_version():
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_every_pinned_version_has_hashes():
     """For `pip install --require-hashes`; `make hashes` makes the file anew."""
-    command = [sys.executable, ROOT / ".ci" / "hashes.py", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_python(ROOT / ".ci" / "hashes.py", "--check")
     text = (ROOT / "requirements.txt").read_text()
     assert "://" not in text and "index-url" not in text and "find-links" not in text
+
+
+def test_the_version_stands_in_one_place():
+    """In `novikoff.__version__`, where the build reads it, so that wheels and sources say the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
+    settings = dict(project["tool"]["scikit-build"]["metadata"]["version"])
+    regex = pytest.importorskip(settings.pop("provider"))
+    assert (
+        regex.dynamic_metadata("version", settings | {"input": str(ROOT / settings["input"])})
+        == novikoff.__version__
+    )
 
 
 def test_builds_in_isolation_have_the_pinned_versions():
@@ -66,8 +111,7 @@ def test_builds_in_isolation_have_the_pinned_versions():
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a source distribution")
 def test_the_bill_of_materials_names_everything():
     pytest.importorskip("nanobind")
-    command = [sys.executable, ROOT / ".ci" / "sbom.py"]
-    bill = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    bill = json.loads(run_python(ROOT / ".ci" / "sbom.py").stdout)
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
     found = {each["name"]: each for each in bill["components"]}
     for name in ("numpy", "scipy", "scikit-learn", "safetensors", "nanobind", "robin-map"):

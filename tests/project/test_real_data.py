@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from novikoff import Perceptron
+from support.marks import may_not_separate
 from support.places import load
 
 
-@pytest.mark.filterwarnings("ignore:The training rows were not separated")
+@may_not_separate
 def test_phishing_updates_do_not_depend_on_storage():
     """Every value is 0.18257, so scores nearly cancel: 1018/897/871 updates, from CSR and from dense."""
     X, y = load("phishing.txt.xz")

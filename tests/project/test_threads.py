@@ -16,9 +16,10 @@ from novikoff import OnlineKernelPerceptron, OnlinePerceptron, Perceptron, Voted
 from novikoff.training.turns import Turns
 from support import threads_stress
 from support.children import Child
+from support.marks import may_not_separate
 from support.places import TESTS
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = may_not_separate
 STRESS = str(TESTS / "support" / "threads_stress.py")
 
 

@@ -14,6 +14,7 @@ from novikoff.training import streaming
 from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
+from support.rows import libsvm
 
 EVERYTHING = Grid(
     rules=["perceptron", "normalized", "margin", "pa", "pa1", "pa2"],
@@ -35,11 +36,8 @@ def problem(n=240, d=6, classes=2, seed=0, noise=0.5):
     return X, scores.argmax(axis=1) * 2 - 1
 
 
-def libsvm(X, y):
-    lines = []
-    for row, label in zip(X.tolist(), y.tolist(), strict=True):
-        lines.append(" ".join([str(label), *(f"{j}:{v!r}" for j, v in enumerate(row, 1) if v)]))
-    return io.BytesIO("\n".join(lines).encode())
+def source_of(X, y, **how):
+    return novikoff.open_source(io.BytesIO(libsvm(X, y)), **how)
 
 
 def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
@@ -82,7 +80,7 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
 @pytest.mark.parametrize("block_size", [500, 1 << 19])
 def test_as_a_plain_loop_in_memory(classes, split, block_size):
     X, y = problem(classes=classes)
-    source = novikoff.open_source(libsvm(X, y), block_size=block_size)
+    source = source_of(X, y, block_size=block_size)
     result = tune(source, StreamClasses(), grid=EVERYTHING, folds=3, split=split, random_state=7, n_jobs=2)
     fold = fold_of(0, len(X), 7, 3, split)
     want = twin(X, y, EVERYTHING, fold, 3 if split is None else 1)
@@ -97,7 +95,7 @@ def test_runs_that_converge_stay_as_they_are():
     """An averaged model is that of the epoch that made no update: later ones are never run."""
     X, y = problem(noise=0.0, n=60, d=3)
     grid = Grid(rules=["perceptron"], epochs=[1, 2, 40, 500], scales=["standard"])
-    result = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=2)
+    result = tune(source_of(X, y), StreamClasses(), grid=grid, folds=2)
     want = twin(X, y, grid, fold_of(0, len(X), 0, 2, None), 2)
     assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
 
@@ -109,7 +107,7 @@ def test_what_all_candidates_share(settings, class_weight):
     grid = Grid(rules=["perceptron", "pa1"], epochs=[2], scales=[None])
     given = {k: v for k, v in settings.items() if k != "fit_intercept"}
     own = Settings(**given, bias_square=float(settings.get("fit_intercept", True)))
-    source = novikoff.open_source(libsvm(X, y))
+    source = source_of(X, y)
     result = tune(source, StreamClasses(), own, grid, folds=3, class_weight=class_weight, refit=False)
     want = twin(X, y, grid, fold_of(0, len(X), 0, 3, None), 3, settings, class_weight)
     assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
@@ -121,11 +119,11 @@ def test_what_all_candidates_share(settings, class_weight):
 def test_the_model_is_that_of_a_fit(scale, average):
     X, y = problem(classes=3)
     grid = Grid(rules=["pa1"], averages=[average], epochs=[2, 4], scales=[scale], Cs=[0.1])
-    found = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid)
+    found = tune(source_of(X, y), StreamClasses(), grid=grid)
     best = found.best
     settings = Settings(rule=best.rule, C=best.C, average=best.average)
     plain = streaming.fit(
-        novikoff.open_source(libsvm(X, y)),
+        source_of(X, y),
         StreamClasses(),
         settings,
         Plan(max_epochs=best.epochs, order="cyclic"),
@@ -143,7 +141,13 @@ def test_memory_and_threads_change_nothing():
     X, y = problem()
     grid = Grid(rules=["perceptron", "pa1"], epochs=[1, 3])
     results = [
-        tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, max_memory=memory, n_jobs=jobs)
+        tune(
+            source_of(X, y),
+            StreamClasses(),
+            grid=grid,
+            max_memory=memory,
+            n_jobs=jobs,
+        )
         for memory, jobs in ((1, 1), (1000, 2), (1 << 30, 3))
     ]
     assert results[0].table == results[1].table == results[2].table
@@ -163,10 +167,10 @@ def test_scaling_never_sees_what_is_held_out():
     X, y = problem(n=60, d=3)
     fold = fold_of(0, 60, 0, 3, None)
     grid = Grid(rules=["perceptron"], epochs=[2], scales=["standard"])
-    base = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=3, refit=False)
+    base = tune(source_of(X, y), StreamClasses(), grid=grid, folds=3, refit=False)
     row = int(np.flatnonzero(fold == 1)[0])
     X[row] *= 1e9
-    moved = tune(novikoff.open_source(libsvm(X, y)), StreamClasses(), grid=grid, folds=3, refit=False)
+    moved = tune(source_of(X, y), StreamClasses(), grid=grid, folds=3, refit=False)
     changed = {o.candidate: o.correct[1] for o in moved.table}
     for outcome in base.table:
         assert abs(outcome.correct[1] - changed[outcome.candidate]) <= 1, (
@@ -247,7 +251,7 @@ def test_too_little_to_tune_on():
     with pytest.raises(ValueError, match="at least two classes, but every row has the label '1'"):
         on(b"1 1:1\n" * 100)
     with pytest.raises(
-        ValueError, match=r"no row of the class '3' is left to learn from when part . of 5 is held"
+        ValueError, match=r"no row of the class '3' is left for training when part . of 5 is held"
     ):
         on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
     with pytest.raises(ValueError, match="line 3: expected index:value"):

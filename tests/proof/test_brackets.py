@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from novikoff import KernelPerceptron, Perceptron, VotedPerceptron
-from novikoff.exact.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
+from novikoff.outward import at_least, at_most, ceil_text, down, floor_text, root_down, root_up, up
 from novikoff.theory import bounds, margin, max_margin, radius
 from support.fraction_minnorm import dot, nearest_square, vectors
 from support.strategies import datasets
@@ -247,13 +247,13 @@ def test_brackets_of_the_theory(data, bias, weighted):
 
 
 def test_what_is_proved_inseparable_has_no_bound():
-    """It was "none (at least 8.77e+32 if anything separates)" beside a proof that nothing does."""
+    """It was "none (at least 8.77e+32 if the rows are separable)" beside a proof that nothing does."""
     X, y = np.array([[0.1, 0.3], [0.7, 0.2], [-0.3, 0.1], [0.2, -0.5]]), [0, 1, 1, 0]
     X = np.concatenate([X, X])
     told = bounds(X, [*y, *(1 - v for v in y)], fit_intercept=False)
     for name in ("novikoff", "normalized", "margin", "pa"):
         assert "none: nothing separates these rows (proved)" in str(told[name]), str(told[name])
-        assert "if anything separates" not in str(told[name])
+        assert "if the rows are separable" not in str(told[name])
 
 
 def test_a_sum_of_steps_that_is_zero_proves_inseparability():

@@ -78,7 +78,7 @@ def test_a_model_is_taken_as_it_is():
     names = np.where(y > 0, "a", "b")  # the second class is +1, so the model of other names has −w
     other = Perceptron(random_state=0).fit(X, names)
     assert margin(X, names, other) > 0
-    with pytest.raises(ValueError, match="tells"):
+    with pytest.raises(ValueError, match="has the classes"):
         margin(X, y, other)
 
 

@@ -243,7 +243,9 @@ def test_the_lowest_products_are_those_of_a_sort(seed, n_classes, k, sparse):
     coef, intercept = problem.coefficients(u)
     w, b = np.zeros((3, width(n_classes))), np.zeros(width(n_classes))
     w[:, : len(coef)], b[: len(coef)] = coef.T, intercept
-    pairs, found = _core.lowest(rows_of(problem.X), problem.labels, weights, w, b, n_classes, 10, 45, k)
+    native = _core.Learner(n_classes, w, b, _core.Rule("perceptron"))
+    examples = _core.Examples(rows_of(problem.X), problem.labels, weights)
+    pairs, found = _core.lowest(native, examples, 10, 45, k)
     scores = problem.scores(u)
     scores[:10], scores[45:] = math.inf, math.inf
     scores = scores.ravel()
@@ -336,7 +338,7 @@ def test_ctrl_c_before_anything_was_found(monkeypatch):
         ({"gap": math.nan}, "gap=nan is not possible"),
         ({"max_passes": 0}, "max_passes=0 is not possible"),
         ({"intercept_scaling": 0.0}, "intercept_scaling"),
-        ({"sample_weight": [1.0]}, "one number for each"),
+        ({"sample_weight": [1.0]}, "one number per row"),
         ({"start": ([[1.0]], [3.0]), "fit_intercept": False}, "fit_intercept=True"),
     ],
 )

@@ -65,7 +65,7 @@ def test_products_are_those_of_the_definition(seed, n_classes, sparse, bias, wei
     ("X", "y", "message"),
     [
         ([[1.0], [np.nan]], [1, 2], "NaN at row 1, column 0"),
-        ([[1.0], [2.0]], [1], "one label a row"),
+        ([[1.0], [2.0]], [1], "one label per row"),
         ([[1.0], [2.0]], [3, 3], "two classes"),
         ([[1.0], [2.0]], [0.5, 1], "continuous"),
         ([1.0, 2.0], [0, 1], "rows and columns"),

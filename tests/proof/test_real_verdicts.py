@@ -1,6 +1,5 @@
 """Verdicts recorded in docs/separability.md, where the data are at hand; all of them by `make real-data`."""
 
-import os
 import re
 import sys
 
@@ -9,7 +8,7 @@ import pytest
 from novikoff.proof.problem import read_problem
 from novikoff.proof.rational import is_relation, to_integers
 from novikoff.theory import separability
-from support.places import ROOT
+from support.places import LONG, ROOT
 
 sys.path.insert(0, str(ROOT))
 verdicts = pytest.importorskip("benchmarks.verdicts")
@@ -32,7 +31,7 @@ def test_recorded(line):
     one = verdicts.SETS[name]
     if not verdicts.is_at_hand(one):
         pytest.skip("the data are not at hand")
-    if name not in QUICK and "NOVIKOFF_REAL_DATA" not in os.environ:
+    if name not in QUICK and not LONG:
         pytest.skip("takes long: make real-data")
     X, y = verdicts.load(one)
     assert shape == f"{X.shape[0]:,} × {X.shape[1]:,}"

@@ -3,20 +3,16 @@
 import lzma
 from itertools import islice
 
-import pytest
-
 from novikoff import StructuredPerceptron
 from novikoff.structured import DependencyTrees
 from novikoff.structured.eisner import crossing, projective
-from support.places import DATA
-from support.structured_problems import quiet
+from support.marks import may_not_separate
+from support.places import at_hand
 
 
 def sentences(part):
     """(words with their tags, heads) of the English Web Treebank."""
-    path = DATA / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu.xz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not at hand")
+    path = at_hand(f"ud_english_ewt/en_ewt-ud-{part}.conllu.xz")
     rows = []
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
@@ -28,7 +24,7 @@ def sentences(part):
                 rows = []
 
 
-@quiet
+@may_not_separate
 def test_heads_of_the_english_web_treebank():
     """Four hundred sentences, three epochs: more than two in three; docs/structured.md has all of it."""
     X, Y = zip(*islice(sentences("train"), 400), strict=True)

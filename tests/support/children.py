@@ -7,13 +7,14 @@ suite from hanging; no assertion stands on it.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 PATIENCE = 900.0  # seconds, for the slowest machine under the heaviest load
 T = TypeVar("T")
@@ -28,6 +29,25 @@ def after(first: str, command: Sequence[str]) -> list[str]:
 def with_small_files(command: Sequence[str]) -> list[str]:
     """The command where no file can grow beyond 1,000 bytes: as on a full disk."""
     return after("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))", command)
+
+
+def run_python(
+    *arguments: object, code: int | None = 0, environment: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[Any]:
+    """Python with these arguments, run to its end, which must come with this exit code; None is any.
+
+    ``run_python("-c", program, *arguments)``, ``run_python("-m", "novikoff", ...)``. The environment is that
+    of the suite with these changes. What is printed is text, unless ``text=False``.
+    """
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        **{"capture_output": True, "text": True, "timeout": PATIENCE} | more,
+        env=os.environ | dict(environment or {}),
+        check=False,
+    )
+    if code is not None:
+        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
 
 
 class Child:

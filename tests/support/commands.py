@@ -1,34 +1,66 @@
 """The command line in this process, and a file for it to learn from."""
 
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass
+from unittest import mock
+
 import numpy as np
-from typer.testing import CliRunner
 
-from novikoff.cli.app import make_app
-
-APP = make_app()
+from novikoff.cli import app
 
 
-def run(*arguments: object, code: int = 0, **more):
+@dataclass
+class Result:
+    """What a command wrote, and how it ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
+
+
+def run_any(*arguments: object, input: bytes | str = b"") -> Result:
+    """Run a command in this process, in 80 columns, with these bytes as standard input."""
+
+    def stream(content: bytes = b"") -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", write_through=True)
+
+    content = input.encode() if isinstance(input, str) else input
+    stdin, stdout, stderr = stream(content), stream(), stream()
+    with (
+        mock.patch.multiple("sys", stdin=stdin, stdout=stdout, stderr=stderr),
+        mock.patch.dict(os.environ, {"COLUMNS": "80"}),
+    ):
+        code = app.run([str(a) for a in arguments])
+    texts = [each.buffer.getvalue().decode() for each in (stdout, stderr)]
+    return Result(code, *texts)
+
+
+def run(*arguments: object, code: int = 0, input: bytes | str = b"") -> Result:
     """Run a command in this process, and require this exit code."""
-    result = CliRunner().invoke(APP, [str(a) for a in arguments], **more)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    if result.exit_code != code:
-        raise AssertionError(result.output) from result.exception
+    result = run_any(*arguments, input=input)
+    assert result.exit_code == code, result.output
     return result
 
 
-def error_of(*arguments: object, **more) -> str:
+def error_of(*arguments: object, input: bytes | str = b"") -> str:
     """The one line with which a command ends in bad input."""
-    result = run(*arguments, code=1, **more)
+    result = run(*arguments, code=1, input=input)
     (line,) = result.stderr.splitlines()
     assert line.startswith("novikoff: error: ")
     assert "Traceback" not in result.output
     return line.removeprefix("novikoff: error: ")
 
 
-def usage_error(*arguments: object, **more) -> str:
-    return run(*arguments, code=2, **more).stderr
+def usage_error(*arguments: object, input: bytes | str = b"") -> str:
+    """What a command says that is used wrongly."""
+    return run(*arguments, code=2, input=input).stderr
 
 
 def svm_text(n: int = 400, seed: int = 0, labels: tuple[str, ...] = ("-1", "+1")) -> str:

@@ -201,6 +201,7 @@ def steps(path: Path) -> Iterator[str]:
     import novikoff
     from novikoff import KernelPerceptron, OnlineKernelPerceptron, OnlinePerceptron, Perceptron
     from novikoff.cli import inspect
+    from novikoff.cli.options import Options
 
     kind, again = kind_of_file(path), path.with_suffix(".again")
     if kind == "checkpoint":
@@ -239,7 +240,7 @@ def steps(path: Path) -> Iterator[str]:
         sentence = [[["w=the"], ["w=dog"]]] if tagged.features is None else [[("the",), ("dog",)]]
         tagged.predict(sentence)
         yield "predict"
-        inspect._tagger(path, 5, True, False)
+        inspect.inspect.run(Options(model=path, top=5, json=True, trust_patterns=False))
         yield "inspect"
         tagged.save(again)
         yield "save"

@@ -33,6 +33,7 @@ from typing import Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what forks must have no threads
 
 from novikoff.cli import main
+from novikoff.cli.app import load
 from support.commands import svm_text
 from support.sentence_files import conll, sentences
 
@@ -156,6 +157,7 @@ class Job:
     seen: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        load(*self.arguments[: 1 + (self.arguments[0] == "tag")])  # its options are no calls of a run
         folder = self.fresh()
         record = self.root / "record"
         assert run(self.arguments, folder, record=record) == 0, (self.root / "said").read_text()

@@ -2,7 +2,8 @@
 
 ``PYTHONPATH=tests python -m support.model_files`` writes ``tests/files/VERSION`` for the
 version at hand: its files and, as ``seen.json``, what is seen in them. That is done once for each version,
-when it is released, and never again: every later version must see the same in them (test_model_files.py).
+when it is released, and never again: every later version must see the same in them
+(test_files_of_old_versions.py).
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -33,6 +33,8 @@ from novikoff import (
     structured,
     theory,
 )
+from support.children import run_python
+from support.lecture import SIX, SIX_Y
 from support.places import TESTS
 
 FOLDER = TESTS / "files"
@@ -211,8 +213,8 @@ def command(format: str, *options: str) -> Kind:
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder, f"rows.{format}")
             data.write_text(ROWS[format])
-            fit = [sys.executable, "-m", "novikoff", "fit", str(data), "--model", str(path), "--quiet"]
-            subprocess.run([*fit, "--epochs", "3", *options], check=True, stdout=subprocess.DEVNULL)
+            fit = ("-m", "novikoff", "fit", data, "--model", path, "--quiet", "--epochs", 3)
+            run_python(*fit, *options)
 
     return write, partial(see_rows, format=format)
 
@@ -306,8 +308,6 @@ def checkpoint(path: Path) -> None:
             shutil.copy(Path(folder) / "checkpoint.novikoff", path)
 
 
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIGNS = np.array([-1, 1, 1, -1, -1, 1])
 RANKED = [np.array([[3.0, 1], [1, 1], [2, 0]]), np.array([[0.0, 1], [4, 2], [2, 2]])]
 PAIRED = [-np.abs(np.array([3.0, 8, 5])[:, None] - np.array([6.0, 4, 8]))[:, :, None]]
 PARSED = [[("the", "DT"), ("dog", "NN"), ("barks", "VB")], [("dogs", "NN"), ("see", "VB"), ("cats", "NN")]]
@@ -364,18 +364,18 @@ KINDS: dict[str, Kind] = {
     "structured-matching": structure(structured.Matching(), PAIRED, [[1, 2, 0]]),
     "structured-trees": structure(structured.DependencyTrees(hash_bits=10), PARSED, [[2, 3, 0], [2, 0, 2]]),
     "text": (as_text, see_text),
-    "certificate-separable": certificate(lambda: theory.certify(SIX, SIGNS), SIX, SIGNS),
+    "certificate-separable": certificate(lambda: theory.certify(SIX, SIX_Y), SIX, SIX_Y),
     "certificate-inseparable": certificate(lambda: theory.certify(SIX, THREE[:6]), SIX, THREE[:6]),
     "certificate-errors": certificate(
         lambda: theory.certify(X, THREE, Perceptron(order="cyclic", max_epochs=1).fit(X, THREE)), y=THREE
     ),
     "certificate-run": certificate(
-        lambda: theory.certify(SIX, SIGNS, trace=theory.trace(SIX, SIGNS, fit_intercept=False)), SIX, SIGNS
+        lambda: theory.certify(SIX, SIX_Y, trace=theory.trace(SIX, SIX_Y, fit_intercept=False)), SIX, SIX_Y
     ),
     "certificate-kernel": certificate(
-        lambda: theory.certify(SIX, SIGNS, KernelPerceptron("poly", order="cyclic").fit(SIX, SIGNS)),
+        lambda: theory.certify(SIX, SIX_Y, KernelPerceptron("poly", order="cyclic").fit(SIX, SIX_Y)),
         SIX,
-        SIGNS,
+        SIX_Y,
     ),
     "checkpoint": (checkpoint, see_checkpoint),
 }

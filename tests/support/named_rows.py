@@ -6,6 +6,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.sources.features import NamedFeatures
+from novikoff.data.sources.text import labels_of
 
 
 def plain(data, indices, indptr, names):
@@ -15,6 +16,16 @@ def plain(data, indices, indptr, names):
         [(names[j], x) for j, x in zip(indices[b:e].tolist(), data[b:e].tolist(), strict=True)]
         for b, e in pairwise(indptr)
     ]
+
+
+def read_all(parser, text):
+    """Rows (label, weight, [(name, value), ...]) of text without an error."""
+    assert parser.parse(text), parser.problem
+    labels, weights, *matrix = parser.take()
+    n = len(matrix[2]) - 1
+    labels = [None] * n if labels is None else labels_of(labels).tolist()
+    weights = [1.0] * n if weights is None else weights.tolist()
+    return list(zip(labels, weights, plain(*matrix), strict=True))
 
 
 def added(pairs):

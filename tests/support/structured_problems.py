@@ -3,14 +3,12 @@
 from itertools import product
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from novikoff.structured import BeamSearch, Sparse
 from novikoff.structured.eisner import crossing
 
-quiet = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 words = st.lists(st.lists(st.sampled_from("abc"), max_size=3), max_size=4)
 
 

@@ -330,15 +330,15 @@ def native_learner() -> None:
         learner = Weights(n_classes, X.shape[1], Settings(average=average))
         native, rows, digest, streak = learner.native, rows_of(X), _core.Digest(), _core.Streak()
         native.record_updates()
-        n, out = len(X), np.empty(len(X), dtype=np.int32)
+        examples, n, out = _core.Examples(rows, y), len(X), np.empty(len(X), dtype=np.int32)
         done = together(
-            *(lambda i: _core.epoch(native, rows, y, None, None, 0, n, True, digest) for _ in range(3)),
-            lambda i: _core.pocket_epoch(native, streak, rows, y, None, None, 0, 0, False),
+            *(lambda i: _core.epoch(native, examples, 0, n, True, digest) for _ in range(3)),
+            lambda i: _core.pocket_epoch(native, streak, examples, 0, 0),
             lambda i: _core.predict(native.view(), rows, 0, n, out),
             lambda i: (native.recorded(), native.filter, native.seen, native.updates, native.fallbacks),
-            lambda i: (_core.scan(native, rows, None, None, 0, n), native.measure_norm()),
-            lambda i: _core.smallest(native, rows, y, None, None, 0, n, False, False),
-            lambda i: (digest.value, digest.count, streak.run, digest.add(rows, y, None, None, 0, 0)),
+            lambda i: (_core.scan(native, examples, 0, n), native.measure_norm()),
+            lambda i: _core.smallest(native, examples, 0, n, False, False),
+            lambda i: (digest.value, digest.count, streak.run, digest.add(examples, 0, 0)),
             may_refuse=True,
         )
         assert native.visits == sum(done[:3]) * n
@@ -408,11 +408,12 @@ def native_parsers() -> None:
 def native_budget() -> None:
     X, y = block(6, 400)
     for policy in ("projectron", "forgetron", "random", "oldest"):
-        native = _core.RowBudget(policy, 8, 1, False, False, "rbf", 0.1, 0.0, 1, 0.0, False, X.shape[1])
+        native = _core.RowBudget(_core.BudgetRule(policy, 8, 1), _core.Kernel("rbf", 0.1), False, X.shape[1])
         rows, out = rows_of(X), np.empty((len(X), 1))
+        examples = _core.Examples(rows, y)
         draws = np.zeros(len(X))
         done = together(
-            *(lambda i: native.learn(rows, y, None, 0, len(X), 0, draws) for _ in range(3)),
+            *(lambda i: native.learn(examples, 0, len(X), 0, draws) for _ in range(3)),
             *(lambda i: native.scores(rows, 0, len(X), False, out) for _ in range(2)),
             lambda i: native.check(rows, 0, len(X)),
             lambda i: (

@@ -15,12 +15,12 @@ from novikoff import SequenceTagger, _core
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.reference import templates as twin
-from novikoff.tagging import conll
-from novikoff.tagging.conll import open_sentences, read_sentences
+from novikoff.tagging import columns
+from novikoff.tagging.conll import look, open_sentences, read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import MOST_LABELS
 from novikoff.tagging.templates import Templates
-from support.places import DATA
+from support.places import at_hand
 
 TEMPLATES = Templates(
     ["columns: w pos", "w[-1..1]", "w[-1]|w[0]", "pos[0]|pos[1]", "suffix(w[0],2)", "__BOS__"]
@@ -204,7 +204,7 @@ def test_conllu():
 def test_conllu_labels():
     blank = "1\tdo\tdo\t_\tVB\t_\t0\troot\t_\t_\n"
     templates = Templates.named("pos")
-    with pytest.raises(ValueError, match="line 1: the label, column upos, is '_': the word has none"):
+    with pytest.raises(ValueError, match="line 1: the label, column upos, is '_', so the word has none"):
         read_sentences(io.BytesIO(blank.encode()), TemplateFeatures(templates))
     for labelled in (None, False):
         source = open_sentences(io.BytesIO(blank.encode()), templates, labelled=labelled)
@@ -228,7 +228,7 @@ def test_files_without_labels():
         assert block.tagged(np.array([2, 0, 1], np.int32), ["B-NP", "O", "B-PP"]) == as_columns(SMALL)
         assert source.read(TemplateFeatures(TEMPLATES))[1] is None
         assert open_sentences(io.BytesIO(as_columns(SMALL)), TEMPLATES, labelled=None, like=hint).labelled
-    with pytest.raises(ValueError, match=r"files with 3 columns, .* one less, found 4"):
+    with pytest.raises(ValueError, match=r"files with 3 columns, .*or 2 without the label, found 4"):
         wide = as_columns([[(*t, "x") for t in s] for s in SMALL])
         open_sentences(io.BytesIO(wide), TEMPLATES, labelled=None, like=like)
 
@@ -268,7 +268,7 @@ def test_formats_are_recognized(tmp_path):
     (tmp_path / "a.crfsuite.gz").write_bytes(gzip.compress(b"O\ta\n"))
     assert open_sentences(tmp_path / "a.crfsuite.gz").format == "crfsuite"
     (tmp_path / "a.conllu").write_text("1\tonly\tthree\n")
-    with pytest.raises(ValueError, match=r"a\.conllu, line 1: expected 10 columns, as CoNLL-U has, found 3"):
+    with pytest.raises(ValueError, match=r"a\.conllu, line 1: expected 10 columns, as in CoNLL-U, found 3"):
         read_sentences(tmp_path / "a.conllu", TemplateFeatures(Templates.named("pos")))
 
 
@@ -286,13 +286,13 @@ ROW = "\tdo\tdo\tVERB\tVB\t_\t0\troot\t_\t_\n"
         ("", TEMPLATES, {}, "bad.txt: expected at least one sentence"),
         ("\n \n", TEMPLATES, {}, "bad.txt: expected at least one sentence"),
         ("a O\n", TEMPLATES, {}, r"'pos\[0\]\|pos\[1\]' points at column 'pos', which is the label"),
-        ("a\n", TEMPLATES, {}, "expected a label behind the other columns, but the file has one"),
+        ("a\n", TEMPLATES, {}, "expected a label after the other columns, but the file has only one"),
         ("a\n", TEMPLATES, {"labelled": False}, r"'pos' \(number 1, from 0\), but the file has 1 column\."),
         ("a N O\n", Templates(["3[0]"]), {}, r"points at column '3', but the file has 3 columns, of which"),
         ("a N O\n", Templates(["w[0]", "x[0]"]), {}, r"points at column 'w', but the templates do not say"),
         ("a N O\n", TEMPLATES, {"label": "y"}, "there is no label column 'y'; the file has 3 columns"),
         ("a N O\n", TEMPLATES, {"format": "csv"}, "format is auto, conll, conllu or crfsuite, not"),
-        ("a N O\n", None, {}, "the file has columns, and nothing says which features"),
+        ("a N O\n", None, {}, "the file has columns, but no features are defined"),
         ("O\tw=a\n", TEMPLATES, {}, "the file has attributes"),
         ("1" + ROW + "3" + ROW, Templates.named("pos"), {}, "line 2: expected the word's number 2 as id"),
         ("1" + ROW + "1-x" + ROW, Templates.named("pos"), {}, "line 2: expected the word's number 2 as id"),
@@ -334,9 +334,8 @@ def test_where_text_is_cut(text):
 
 def test_counts_of_real_files():
     """CoNLL-2000 has 8,936 sentences of 211,727 tokens and 22 labels; EWT 12,544 sentences and 17 labels."""
-    chunks, words = DATA / "conll2000" / "train.txt.gz", DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu.xz"
-    if not chunks.exists() or not words.exists():
-        pytest.skip("the data is not at hand")
+    chunks = at_hand("conll2000/train.txt.gz")
+    words = at_hand("ud_english_ewt/en_ewt-ud-train.conllu.xz")
     features = TemplateFeatures(Templates.named("crfsuite-chunking"))
     sequences, labels, classes = read_sentences(chunks, features)
     assert (len(sequences), sequences.n_tokens, len(classes), len(labels)) == (8_936, 211_727, 22, 211_727)
@@ -367,11 +366,11 @@ def test_the_format_is_looked_for_once(monkeypatch):
         def fullmatch(self, text):
             return pattern.fullmatch(text)
 
-    pattern = conll._CONLLU_ROW
+    pattern = columns._CONLLU_ROW
     for text in (b"# comment\n" * 3000 + b"#\tX\n", b"#\n" * 30_000 + b"\n1" + b"\t_" * 9 + b"\n"):
         counted = Counted()
-        monkeypatch.setattr(conll, "_CONLLU_ROW", counted)
-        conll.look(ByteStream(io.BytesIO(text)))
+        monkeypatch.setattr(columns, "_CONLLU_ROW", counted)
+        look(ByteStream(io.BytesIO(text)))
         assert counted.searches <= 1
 
 

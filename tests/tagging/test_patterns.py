@@ -12,15 +12,14 @@ from re import _parser
 
 import pytest
 from sklearn.base import clone
-from typer.testing import CliRunner
 
 from novikoff import SequenceTagger, Tagger, Templates, load_model
-from novikoff.cli.app import make_app
 from novikoff.tagging import patterns, templates
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.patterns import TESTS, refusal
 from novikoff.tagging.readymade import READYMADE
 from novikoff.tagging.tagger import PatternWarning
+from support.commands import run
 
 # Those of the documentation, and what people look for in words.
 USUAL = [
@@ -254,7 +253,7 @@ def saved(tmp_path, lines=LINES):
 def test_a_file_with_another_pattern_loads_only_when_trusted(tmp_path):
     tagger, path = saved(tmp_path)
     for load in (load_model, Tagger.load, SequenceTagger.load):
-        with pytest.raises(ValueError, match=r"tagger\.novikoff: .*line 3.*say trust_patterns=True") as error:
+        with pytest.raises(ValueError, match=r"tagger\.novikoff: .*line 3.*pass trust_patterns") as error:
             load(path)
         assert "\n" not in str(error.value)
         loaded = load(path, trust_patterns=True)
@@ -279,26 +278,22 @@ def test_other_files_do_not_warn(tmp_path, recwarn):
 
 @pytest.mark.filterwarnings("always::novikoff.tagging.tagger.PatternWarning")
 def test_the_command_line_names_its_option(tmp_path):
-    runner, app = CliRunner(), make_app()
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     (tmp_path / "train.txt").write_text("a A\nb B\n\nb B\na# C\n")
     train, model = str(tmp_path / "train.txt"), str(tmp_path / "m.novikoff")
     arguments = ["--templates", str(tmp_path / "lines.txt"), "--test", train, "--model", model]
-    done = runner.invoke(app, ["tag", "fit", train, *arguments])
-    assert done.exit_code == 0, done.output
+    done = run("tag", "fit", train, *arguments)
     assert "warning" in done.output
     assert "--trust-patterns" in done.output
     for command in (["tag", "predict", model, train], ["tag", "evaluate", model, train], ["inspect", model]):
-        done = runner.invoke(app, command)
-        assert done.exit_code == 1
-        assert "--trust-patterns" in done.output
-        assert runner.invoke(app, [*command, "--trust-patterns"]).exit_code == 0
+        assert "--trust-patterns" in run(*command, code=1).output
+        run(*command, "--trust-patterns")
 
 
 def test_very_many_patterns_are_not_looked_at():
     """It would take long to decide, though each of them is fine."""
     lines = [f'has(w[0],"a{k}")' for k in range(101)]
-    with pytest.raises(ValueError, match=r"line 101.*more than 100 different patterns.*trust_patterns=True"):
+    with pytest.raises(ValueError, match=r"line 101.*at most 100 different patterns.*trust_patterns=True"):
         Templates(lines, trust_patterns=False)
     assert len(Templates(lines).slow_patterns()) == 101
     same = [f"other{k}={line}" for k, line in enumerate(lines[:100])]  # not different
@@ -312,12 +307,12 @@ def test_very_many_patterns_are_not_looked_at():
         ("w[-100..100]|w[-100..100]|w[-100..100]", "more than 1,000 templates"),
         ("prefix(w[-100..100],1..100)", "more than 1,000 templates"),
         ("prefix(suffix(prefix(w[0],1..90),1..90),1..90)", "more than 1,000 templates"),
-        ("w[-1000000..1000000]", "too far"),
+        ("w[-1000000..1000000]", "too long"),
         ("w[0]" + "|w[0]" * 16, "more than 16 parts"),
-        ("lower(" * 10_000 + "w[0]" + ")" * 10_000, "more than 16 functions"),
+        ("lower(" * 10_000 + "w[0]" + ")" * 10_000, "more than 16 nested functions"),
         ("99999999999[0]", "at most 9,999"),
-        ('has(w[0],"a{99999999999}")', "no regular expression"),
-        ('has(w[0],"' + "(" * 5000 + ")" * 5000 + '")', "no regular expression"),
+        ('has(w[0],"a{99999999999}")', "is not a regular expression"),
+        ('has(w[0],"' + "(" * 5000 + ")" * 5000 + '")', "is not a regular expression"),
         ('sub(w[0],"a","' + "b" * 1001 + '")', "up to 1000 characters"),
         ("w[" + "9" * 10_000 + "]", "line 1"),
     ],

@@ -1,8 +1,6 @@
 """What taggers read and refuse, templates, and their files."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -18,8 +16,10 @@ from novikoff.tagging.conll import read_sentences
 from novikoff.tagging.features import TemplateFeatures
 from novikoff.tagging.sequences import Sequences
 from novikoff.tagging.templates import Templates
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
-from support.places import DATA
+from support.children import run_python
+from support.places import at_hand
 from support.sentences import TAGS, WORDS_OF, X, Y
 
 # ---- what is read ------------------------------------------------------------------------------------
@@ -80,9 +80,9 @@ def test_numbers_of_numpy_and_values_are_read():
         ([[["a"], [3]]], "sentence 0, token 1: a feature's name is a str, got int"),
         ([[{"a": math.nan}]], "sentence 0, token 0: the feature 'a' is NaN"),
         ([[{"a": 10**400}]], "sentence 0, token 0: the feature 'a' is infinity"),
-        ([[{"a": None}]], "sentence 0, token 0: the feature 'a' has a value that is no number"),
+        ([[{"a": None}]], "sentence 0, token 0: the feature 'a' has a value that is not a number"),
         ([[{1: "a"}]], "a feature's name is a str, got int"),
-        ([[["\ud800"]]], "is no valid text"),
+        ([[["\ud800"]]], "is not valid text"),
         ([[["a"]], [5]], "sentence 1, token 0: a token is a list"),
         ([[{"a": [["b"]]}]], "sentence 0, token 0: a feature's name is a str, got list"),
     ],
@@ -244,24 +244,22 @@ def test_tagging_needs_no_scikit_learn(tmp_path):
         f"print(load_model({str(tmp_path / 'm')!r}).tag([[['w=the'], ['w=dog']]]))\n"
         "assert 'sklearn' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "[['D', 'N']]\n", done.stderr
+    assert run_python("-c", code).stdout == "[['D', 'N']]\n"
 
 
 # ---- real data ---------------------------------------------------------------------------------------
-CONLL = DATA / "conll2000"
 
 
-@pytest.mark.skipif(not CONLL.exists(), reason="CoNLL-2000 is not there")
 def test_conll_2000_over_five_seeds():
     """docs/tagging.md: mean F1 93.62, where CRFsuite's `ap` reaches 93.43 with the same features."""
     features = TemplateFeatures(Templates.named("crfsuite-chunking"))
-    x, labels, classes = read_sentences(CONLL / "train.txt.gz", features)
+    x, labels, classes = read_sentences(at_hand("conll2000/train.txt.gz"), features)
     features.fixed = True
-    test, own, names = read_sentences(CONLL / "test.txt.gz", features)
+    test, own, names = read_sentences(at_hand("conll2000/test.txt.gz"), features)
     gold, scores = test.parts(names[own].tolist()), []
     for seed in range(5):
         plan = Plan(max_epochs=10, rng=np.random.default_rng(seed))
-        tagger = fitting.train(features, x, labels, classes, plan)
+        trainer, used = fitting.trainer_of(features, x, labels, classes, plan)
+        tagger = fitting.fitted(trainer, used, classes, train(trainer, plan))
         scores.append(100 * chunk_scores(gold, tagger.tag(test)).all.f1)
     assert np.mean(scores) == pytest.approx(93.62, abs=0.005)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from novikoff import SequenceTagger
-from novikoff.exact.outward import root_up
+from novikoff.outward import root_up
 from novikoff.reference import tagging as twin
 from novikoff.tagging import training as tagging
 from novikoff.tagging.templates import Templates
@@ -138,7 +138,7 @@ def test_schemes_allow_exactly_what_they_say_and_predictions_keep_to_it(scheme):
         ("bio", [["B-P", "I-Q"]], "'I-Q' follows 'B-P'"),
         ("iobes", [["O", "B-P"]], "'B-P' ends the sentence"),
         ("iobes", [["B-P", "O"]], "'O' follows 'B-P'"),
-        ("bio", [["NN", "O"]], "needs labels that are B-…, I-…, O; got 'NN'"),
+        ("bio", [["NN", "O"]], "needs labels of the form B-…, I-…, O; got 'NN'"),
         ("bio", [["E-P", "O"]], "got 'E-P'"),
     ],
 )

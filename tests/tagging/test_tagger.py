@@ -94,7 +94,7 @@ def test_scores_through_every_label_and_distances_to_the_runner_up(p, data):
     n, m, sentences, labels, allowed, kind = p
     w, a = some_weights(data.draw, n, m, True)
     x, scorer, rules = pack(sentences, kind != "ones"), scorer_of(w, a, allowed), rules_of(allowed)
-    through = x.parts(tagging.through(scorer, x))
+    through = x.parts(tagging.max_marginals(scorer, x))
     gaps = np.zeros(len(x))
     scorer.native.gaps(x.native, flat(labels), 0, len(x), gaps)
     for sentence, y, found, gap in zip(sentences, labels, through, gaps, strict=True):

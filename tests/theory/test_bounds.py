@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import warnings
 from fractions import Fraction
 
@@ -28,6 +27,7 @@ from novikoff.theory import (
 )
 from novikoff.theory.hindsight import best_length, bound_at
 from support.lecture import SIX, SIX_Y
+from support.places import LONG
 from support.strategies import datasets, integers, separable, sparse
 
 
@@ -112,7 +112,7 @@ def test_majorities():
         assert bound.value == (n + bias) * r == majority_bound(n, r, bias) and 0 < bound.made <= bound.value
     with pytest.raises(ValueError, match="odd"):
         majority_bound(20, 4)
-    with pytest.raises(ValueError, match="−1 or"):
+    with pytest.raises(ValueError, match="−1 and"):
         bounds(2 * X, y, relevant=3)
 
 
@@ -319,7 +319,6 @@ def test_bad_input(call, message):
 
 
 # ---- real files -----------------------------------------------------------------------------------------
-LONG = os.environ.get("NOVIKOFF_REAL_DATA") == "1"
 
 
 @pytest.mark.parametrize("name", list(table.FILES) if LONG else ["phishing", "mushrooms"])

@@ -18,9 +18,7 @@ from novikoff.proof.separability import Undecided
 from novikoff.theory import Diagnosis, diagnose
 from novikoff.theory.contradictions import Contradictions, contradictions
 from novikoff.theory.trials import WAYS, Clock, Trial, Way, held_out
-
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_LABELS = np.array([-1, 1, 1, -1, -1, 1])
+from support.lecture import SIX, SIX_Y
 
 
 def clusters(n=60, distance=1.5, seed=0):
@@ -66,7 +64,7 @@ def test_minus_zero_and_stored_zeros_are_zeros():
 # ---- findings ----------------------------------------------------------------------------------------
 def test_six_points_of_the_lecture_notes():
     """R² = 5, γ = 1, at most 5 mistakes; γₙ = 1/√5. The run in their own order makes 3."""
-    found = diagnose(SIX, SIX_LABELS, fit_intercept=False, n_orders=20)
+    found = diagnose(SIX, SIX_Y, fit_intercept=False, n_orders=20)
     assert found.verdict == found.verdict_without_bias == found.verdict_with_bias == "separable"
     assert found.radius == pytest.approx(math.sqrt(5))
     assert found.margin.lower <= 1 <= found.margin.upper
@@ -295,7 +293,7 @@ def test_an_interrupted_search_keeps_its_bracket(monkeypatch):
     """Undecided is a finding too: its bracket on γ is shown."""
     known = Undecided(-math.inf, 0.25, np.zeros(6), "interrupted", interrupted=True)
     monkeypatch.setattr("novikoff.theory.diagnosis.decide", lambda *_, **__: known)
-    found = diagnose(SIX, SIX_LABELS)
+    found = diagnose(SIX, SIX_Y)
     assert found.interrupted and found.verdict == "undecided" and found.margin.upper == 0.25
     assert "γ ≤ 0.25" in str(found)
 
@@ -313,7 +311,7 @@ def test_little_time_is_enough_for_something():
 )
 def test_bad_parameters_are_named(given, said):
     with pytest.raises(ValueError, match=said):
-        diagnose(SIX, SIX_LABELS, **given)
+        diagnose(SIX, SIX_Y, **given)
 
 
 def test_margins_are_of_some_weights_even_where_no_bound_helps():

@@ -20,19 +20,18 @@ from novikoff.training.ledger import (
     Ledger,
     Seen,
 )
+from support.lecture import SIX, SIX_Y
 from support.structured_problems import Plainly, separable_sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 XOR = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
 XOR_Y = np.array([0, 1, 1, 0])
-SIX = np.array([[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]], dtype=float)
-SIX_Y = np.array([-1, 1, 1, -1, -1, 1])
 
 
 def seen(X, labels, weights=None):
     digest = _core.Digest()
-    digest.add(rows_of(X), np.asarray(labels, dtype=np.int32), weights, None, 0, X.shape[0])
+    digest.add(_core.Examples(rows_of(X), np.asarray(labels, dtype=np.int32), weights), 0, X.shape[0])
     return Seen.of(digest)
 
 
@@ -308,7 +307,7 @@ def test_a_warm_start_on_other_rows_brackets_nothing():
     report = model.report()
     assert report.missing == OTHER_ROWS and report.margin_upper == model.margin_upper_ == math.inf
     assert (report.bound_lower, report.bound_upper) == (0.0, math.inf)
-    assert "(R/γ)² is not stated: the model learned from other rows too" in str(report)
+    assert "(R/γ)² is not stated: the model was also trained on other rows" in str(report)
     again = Perceptron(order="cyclic", warm_start=True, fit_intercept=False).fit(hard, [0, 1])
     again.fit(hard, [0, 1])  # the same rows: stated over both
     assert not again.report().missing and again.report().mistakes <= again.report().bound_upper

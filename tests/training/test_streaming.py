@@ -2,7 +2,6 @@
 
 import io
 import json
-import warnings
 from hashlib import blake2b
 
 import numpy as np
@@ -20,18 +19,9 @@ from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint
 from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
+from support.rows import libsvm
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
-
-
-def text(X, y, weights=None):
-    """Rows as LIBSVM text, or as VW text when they have weights; numbers read back exactly."""
-    lines, weights = [], None if weights is None else weights.tolist()
-    for i, row in enumerate(X):
-        pairs = " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row.tolist()) if v)
-        head = f"{y[i]}" if weights is None else f"{y[i]} {weights[i]!r} |"
-        lines.append(f"{head} {pairs}")
-    return ("\n".join(lines) + "\n").encode()
 
 
 def rows(seed=0, n=200, d=12, classes=2, values=None):
@@ -61,11 +51,7 @@ def same(learned, model, *, averaged=False):
     np.testing.assert_allclose(learned.run.margin, model.margin_, rtol=1e-14)
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @given(
@@ -83,7 +69,7 @@ def test_a_stream_gives_the_bits_of_the_same_rows_in_memory(
     """Sections 2 and 4 of the design: the same rows in the same order give the same weights."""
     X, y = rows(seed, n=60, classes=k)
     settings = Settings(rule=rule, average=average, multiclass=multiclass, margin=0.5, C=0.7)
-    learned = stream(text(X, y), settings, block_size=block_size, n_jobs=n_jobs)
+    learned = stream(libsvm(X, y), settings, block_size=block_size, n_jobs=n_jobs)
     model = Perceptron(
         rule=rule, average=average, multiclass=multiclass, margin=0.5, C=0.7, order="cyclic", max_epochs=3
     ).fit(X, y)
@@ -93,7 +79,7 @@ def test_a_stream_gives_the_bits_of_the_same_rows_in_memory(
 
 def test_separable_rows_are_separated_and_lifted_off_ties():
     X = np.array([[1.0, 0.0], [0.0, 0.0]])
-    learned = stream(text(X, [1, 0]), epochs=100)
+    learned = stream(libsvm(X, [1, 0]), epochs=100)
     same(learned, Perceptron(order="cyclic", max_epochs=100).fit(X, [1, 0]))
     assert learned.run.verdict == "separated"
 
@@ -102,7 +88,7 @@ def test_a_class_that_comes_late_changes_nothing():
     """Classes are sorted as those of an array are, although the first block does not have them all."""
     X, y = rows(3, n=120, classes=3)
     y = np.sort(y)[::-1]
-    learned = stream(text(X, y), block_size=200)
+    learned = stream(libsvm(X, y), block_size=200)
     same(learned, Perceptron(order="cyclic", max_epochs=3).fit(X, y))
     assert learned.classes.tolist() == [0, 1, 2]
 
@@ -115,10 +101,10 @@ def test_classes_that_grow_do_not_depend_on_blocks(seed, multiclass, block_size,
     settings = Settings(multiclass=multiclass, average=average)
     if len(set(y.tolist())) < 2:
         with pytest.raises(ValueError, match="at least two classes"):
-            stream(text(X, y), settings, classes=StreamClasses(grow=True))
+            stream(libsvm(X, y), settings, classes=StreamClasses(grow=True))
         return
     one, other = (
-        stream(text(X, y), settings, classes=StreamClasses(grow=True), block_size=size)
+        stream(libsvm(X, y), settings, classes=StreamClasses(grow=True), block_size=size)
         for size in (block_size, 10**6)
     )
     for averaged in {False, average}:
@@ -137,7 +123,7 @@ def test_growing_classes_keep_the_order_of_their_appearance():
 def test_declared_classes_decide_ties_and_refuse_others():
     learned = stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses(["1", "-1"]))
     assert learned.classes.tolist() == [1, -1]
-    with pytest.raises(ValueError, match=r"line 2: the label '-1' is none of the classes 1, 2"):
+    with pytest.raises(ValueError, match=r"line 2: the label '-1' is not one of the classes 1, 2"):
         stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses([1, 2]))
     with pytest.raises(ValueError, match="declared classes are spam, ham, but the labels are numbers"):
         stream(b"1 1:1\n-1 2:1\n", classes=StreamClasses(["spam", "ham"]))
@@ -150,11 +136,11 @@ def test_one_class_is_not_enough():
 
 def test_labels_under_other_names():
     X, y = rows(5, classes=4)
-    learned = stream(text(X, y), classes=StreamClasses(rename=Renaming(positive="2")))
+    learned = stream(libsvm(X, y), classes=StreamClasses(rename=Renaming(positive="2")))
     assert learned.classes.tolist() == ["2", "other"]
     model = Perceptron(order="cyclic", max_epochs=3).fit(X, np.where(y == 2, "2", "other"))
     same(learned, model)
-    merged = stream(text(X, y), classes=StreamClasses(rename=Renaming({"3": "0"})))
+    merged = stream(libsvm(X, y), classes=StreamClasses(rename=Renaming({"3": "0"})))
     same(merged, Perceptron(order="cyclic", max_epochs=3).fit(X, y % 3))
 
 
@@ -167,7 +153,7 @@ def test_weights_of_rows_and_classes(seed, block_size):
         by_name = (
             {str(c): v for c, v in given_weight.items()} if isinstance(given_weight, dict) else given_weight
         )
-        learned = stream(text(X, y, weights), block_size=block_size, class_weight=by_name)
+        learned = stream(libsvm(X, y, weights), block_size=block_size, class_weight=by_name)
         model = Perceptron(order="cyclic", max_epochs=3, class_weight=given_weight)
         model.fit(X, y, sample_weight=weights)
         names = learned_columns(X, y, weights)
@@ -178,7 +164,7 @@ def test_weights_of_rows_and_classes(seed, block_size):
 
 def learned_columns(X, y, weights):
     """Which column of X each column of the model is: names come in order of appearance."""
-    source = open_source(io.BytesIO(text(X, y, weights)))
+    source = open_source(io.BytesIO(libsvm(X, y, weights)))
     for _ in source.blocks():
         pass
     return [int(name) - 1 for name in source.features.names(range(source.features.n_columns))]
@@ -189,16 +175,16 @@ def learned_columns(X, y, weights):
 @given(seed=st.integers(0, 10**6), block_size=st.integers(1, 2000))
 def test_scaling_is_measured_on_all_rows_and_does_not_depend_on_blocks(kind, seed, block_size):
     X, y = rows(seed, n=50, values=lambda rng, shape: rng.choice([0, 0, 3.0, -1.5, 0.1], shape))
-    learned = stream(text(X, y), scale=kind, block_size=block_size)
+    learned = stream(libsvm(X, y), scale=kind, block_size=block_size)
     if kind == "unit":
         norms = np.sqrt((X**2).sum(axis=1, keepdims=True))
         expected = X / np.where(norms > 0, norms, 1)
     else:
         scale = X.std(axis=0) if kind == "standard" else np.abs(X).max(axis=0)
         expected = X / np.where(scale > 0, scale, 1)
-    whole = stream(text(X, y), scale=kind, block_size=10**6)
+    whole = stream(libsvm(X, y), scale=kind, block_size=10**6)
     np.testing.assert_array_equal(whole.model.coef(averaged=False)[0], learned.model.coef(averaged=False)[0])
-    source = open_source(io.BytesIO(text(X, y)))
+    source = open_source(io.BytesIO(libsvm(X, y)))
     (block,) = source.blocks()
     scaled = learned.scaling.transform(block.X)
     found = sp.csr_array((scaled.data, scaled.indices, scaled.indptr), shape=scaled.shape).toarray()
@@ -235,7 +221,7 @@ def test_a_fit_that_is_taken_up_again_ends_with_the_same_bits(
 ):
     folder = tmp_path_factory.mktemp("checkpoint")
     X, y = rows(seed, n=60, classes=3)
-    (folder / "rows.svm").write_bytes(text(X, y))
+    (folder / "rows.svm").write_bytes(libsvm(X, y))
     settings = Settings(average=True, multiclass=multiclass)
 
     def fit(watch=None, block_size=100):
@@ -252,7 +238,7 @@ def test_a_fit_that_is_taken_up_again_ends_with_the_same_bits(
         if seen > end:
             raise Stop
 
-    undisturbed = stream(text(X, y), settings, epochs=4, classes=StreamClasses(grow=grow), scale=scale)
+    undisturbed = stream(libsvm(X, y), settings, epochs=4, classes=StreamClasses(grow=grow), scale=scale)
     try:
         resumed = fit(stop)
     except Stop:
@@ -272,7 +258,7 @@ def test_a_fit_that_is_taken_up_again_ends_with_the_same_bits(
 def test_a_checkpoint_of_another_fit_or_of_other_data_is_refused(tmp_path):
     X, y = rows(1)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
 
     def fit(parameters, fail=False):
         def watch(progress):
@@ -288,15 +274,15 @@ def test_a_checkpoint_of_another_fit_or_of_other_data_is_refused(tmp_path):
         fit({"rule": "pa"}, fail=True)
     with pytest.raises(ValueError, match="another fit: rule was 'pa' and is 'pa1'"):
         fit({"rule": "pa1"})
-    path.write_bytes(text(X[::-1], y))
-    with pytest.raises(ValueError, match="of other data"):
+    path.write_bytes(libsvm(X[::-1], y))
+    with pytest.raises(ValueError, match="belongs to other data"):
         fit({"rule": "pa"})
 
 
 # ---- in memory, and from a cache -----------------------------------------------------------------------
 def test_shuffled_in_memory_as_the_estimator_does():
     X, y = rows(7, classes=3)
-    source = open_source(io.BytesIO(text(X, y)), block_size=300)
+    source = open_source(io.BytesIO(libsvm(X, y)), block_size=300)
     plan = Plan(max_epochs=4, order="shuffle", rng=np.random.default_rng(5))
     learned = streaming.fit(source, StreamClasses(), Settings(), plan)
     same(learned, Perceptron(max_epochs=4, random_state=5).fit(sp.csr_array(X), y))
@@ -304,7 +290,7 @@ def test_shuffled_in_memory_as_the_estimator_does():
 
 def test_early_stopping_in_memory_as_the_estimator_does():
     X, y = rows(8, n=300)
-    source = open_source(io.BytesIO(text(X, y)), block_size=300)
+    source = open_source(io.BytesIO(libsvm(X, y)), block_size=300)
     plan = Plan(max_epochs=9, order="shuffle", rng=np.random.default_rng(5), early_stopping=True)
     learned = streaming.fit(source, StreamClasses(), Settings(), plan)
     same(learned, Perceptron(max_epochs=9, random_state=5, early_stopping=True).fit(sp.csr_array(X), y))
@@ -321,7 +307,7 @@ VALUES = {
 def test_a_cached_source_gives_the_same_rows(tmp_path, values):
     X, y = rows(9, classes=3, values=VALUES[values])
     weights = np.random.default_rng(0).random(len(X))
-    for name, content in (("rows.svm", text(X, y)), ("rows.vw", text(X, y, weights))):
+    for name, content in (("rows.svm", libsvm(X, y)), ("rows.vw", libsvm(X, y, weights))):
         path = tmp_path / name
         path.write_bytes(content)
         plain = list(open_source(path, block_size=300).blocks())
@@ -343,21 +329,21 @@ def test_a_cached_source_gives_the_same_rows(tmp_path, values):
 def test_a_cache_belongs_to_its_bytes_and_options(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
 
     def read(**options):
         return [b.X.shape for b in cached(open_source(path, **options)).blocks()]
 
     first = read()
     assert read() == first and read(n_features=20)[0][1] == 20
-    path.write_bytes(text(X[:50], y[:50]))
+    path.write_bytes(libsvm(X[:50], y[:50]))
     assert read()[0][0] == 50
 
 
 def test_a_damaged_cache_is_made_anew_or_refused(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     list(cached(open_source(path)).blocks())
     cache = cache_path(open_source(path))
     whole = cache.read_bytes()
@@ -383,7 +369,7 @@ def test_fits_with_other_options_have_other_caches(tmp_path):
 def test_a_fit_keeps_to_the_cache_that_it_began_with(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     source = cached(open_source(path))
     first = [block.labels for block in source.blocks()]
     cache = cache_path(open_source(path))
@@ -395,7 +381,7 @@ def test_a_fit_keeps_to_the_cache_that_it_began_with(tmp_path):
 def test_a_cache_that_is_written_to_between_passes_is_refused(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     source = cached(open_source(path))
     for _ in range(2):
         list(source.blocks())
@@ -410,10 +396,10 @@ def test_a_cache_that_is_written_to_between_passes_is_refused(tmp_path):
 def test_what_is_no_cache_of_ones_own_is_neither_read_nor_replaced(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     cache = cache_path(open_source(path))
     cache.write_bytes(b"my notes")
-    with pytest.raises(ValueError, match="is no cache, so it is neither read nor replaced"):
+    with pytest.raises(ValueError, match="is not a cache, so it is neither read nor replaced"):
         cached(open_source(path))
     assert cache.read_bytes() == b"my notes"
     cache.unlink()
@@ -459,7 +445,7 @@ def forged(whole, change):
 def test_a_forged_directory_is_refused(tmp_path, key, value):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     list(cached(open_source(path)).blocks())
     cache = cache_path(open_source(path))
     cache.write_bytes(forged(cache.read_bytes(), lambda d: d["blocks"][0].update({key: value})))
@@ -470,8 +456,8 @@ def test_a_forged_directory_is_refused(tmp_path, key, value):
 def test_a_file_that_grows_during_the_last_pass_is_noticed(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
-    with pytest.raises(ValueError, match="has changed since it was first looked at"):
+    path.write_bytes(libsvm(X, y))
+    with pytest.raises(ValueError, match="has changed since it was first read"):
         for _ in open_source(path, block_size=100).blocks():
             with path.open("ab") as file:
                 file.write(b"1 1:1\n")
@@ -480,7 +466,7 @@ def test_a_file_that_grows_during_the_last_pass_is_noticed(tmp_path):
 def test_an_abandoned_pass_leaves_no_cache(tmp_path):
     X, y = rows(9)
     path = tmp_path / "rows.svm"
-    path.write_bytes(text(X, y))
+    path.write_bytes(libsvm(X, y))
     blocks = cached(open_source(path, block_size=100)).blocks()
     next(blocks)
     blocks.close()
@@ -507,7 +493,7 @@ def test_a_pipe_is_learned_from_once():
     def fit(epochs=1, classes=None, **options):
         plan = Plan(max_epochs=epochs, order="cyclic")
         return streaming.fit(
-            open_source(Once(text(X, y))), classes or StreamClasses(grow=True), Settings(), plan, **options
+            open_source(Once(libsvm(X, y))), classes or StreamClasses(grow=True), Settings(), plan, **options
         )
 
     learned = fit(classes=StreamClasses([0, 1]))
@@ -528,12 +514,12 @@ def test_a_pipe_is_learned_from_once():
 # ---- the estimator -------------------------------------------------------------------------------------
 def test_fit_source_is_fit_on_the_same_rows(tmp_path):
     X, y = rows(11, classes=3)
-    source = open_source(io.BytesIO(text(X, y)), block_size=200)
+    source = open_source(io.BytesIO(libsvm(X, y)), block_size=200)
     model = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True).fit_source(source)
     twin = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True, order="cyclic").fit(X, y)
     np.testing.assert_array_equal(model.coef_, twin.coef_)
     assert model.classes_.tolist() == [0, 1, 2] and model.n_features_in_ == 12
-    more = open_source(io.BytesIO(text(X, y)), features=model.features_, labelled=False)
+    more = open_source(io.BytesIO(libsvm(X, y)), features=model.features_, labelled=False)
     (block,) = more.blocks()
     np.testing.assert_array_equal(model.predict(block.X), twin.predict(X))
     model.save(tmp_path / "m")

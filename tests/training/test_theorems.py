@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 
 from novikoff import Perceptron
-from novikoff.parameters.table import RULES
+from novikoff.parameters.linear import RULES
+from support.marks import may_not_separate
 from support.strategies import datasets, separable
-
-quiet = pytest.mark.filterwarnings("ignore:The training rows were not separated")
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 64])
@@ -164,7 +163,7 @@ def test_perceptron_is_gradient_descent_on_max_0_minus_ys(data, epochs):
     assert model.intercept_[0] == b
 
 
-@quiet
+@may_not_separate
 def test_agrees_with_scikit_learn_on_integers():
     """scikit-learn's SGD on the perceptron loss, unshuffled, on integers: the 'mistake' reading."""
     rng = np.random.default_rng(0)

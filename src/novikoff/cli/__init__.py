@@ -11,20 +11,16 @@ import sys
 def main() -> None:
     """Run the command line."""
     try:
-        import typer  # noqa: F401
-    except ImportError:
-        sys.exit("novikoff: error: the command line needs typer: pip install 'novikoff[files]'")
+        from novikoff.cli.app import run
+        from novikoff.cli.visible import OutputLost, give_up, guard
+
+        guard()
+        try:
+            sys.exit(run(sys.argv[1:]))
+        except OutputLost as lost:
+            give_up()
+            if lost.code == 1:
+                sys.stderr.write(f"novikoff: error: standard output: {lost}\n")
+            sys.exit(lost.code)
     except KeyboardInterrupt:
         sys.exit(130)
-    from novikoff.cli.app import COMMANDS, make_app
-    from novikoff.cli.visible import OutputLost, give_up, guard
-
-    guard()
-    wanted = [name for name in COMMANDS if name in sys.argv[1:2]]
-    try:
-        make_app(tuple(wanted) or COMMANDS)(prog_name="novikoff")
-    except OutputLost as lost:
-        give_up()
-        if lost.code == 1:
-            sys.stderr.write(f"novikoff: error: standard output: {lost}\n")
-        sys.exit(lost.code)

@@ -1,86 +1,127 @@
-"""The commands there are."""
+"""The list of commands, and how a command is found and run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from importlib import import_module
-from typing import Annotated
-
-import typer
+from inspect import cleandoc
 
 import novikoff
-from novikoff.cli import running
+from novikoff.cli import output
+from novikoff.cli.errors import BAD_USAGE, DONE
+from novikoff.cli.errors import run as run_command
+from novikoff.cli.options import UsageError, flag, value_option
+from novikoff.cli.parser import HELP, Command, close_to, paragraphs, section, split
 
-COMMANDS = (  # each in a module of its name
-    "fit",
-    "predict",
-    "evaluate",
-    "inspect",
-    "convert",
-    "tune",
-    "diagnose",
-    "certify",
-    "verify",
-    "tag",
+GROUPS = {  # the commands of each group, by its name; each has a module of the same name
+    "": (
+        *("fit", "predict", "evaluate", "inspect", "convert", "tune", "diagnose", "certify", "verify"),
+        "tag",
+    ),
+    "tag": ("fit", "predict", "evaluate"),
+}
+COMMANDS = GROUPS[""]
+GLOBAL = (
+    flag("version", "Show the version and exit."),
+    flag("traceback", "Show where in the program an error arose. [variable: NOVIKOFF_TRACEBACK]"),
+    value_option(
+        "completion",
+        "Write a script that completes commands and options in this shell.",
+        choices=("bash", "zsh", "fish"),
+    ),
 )
-GROUPS = {"tag": ("fit", "predict", "evaluate")}  # commands of commands: a folder, with a module for each
+ABOUT = """Perceptrons that carry their proof: from a file to a model in one command.
+
+'novikoff COMMAND --help' describes a command. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted,
+141 standard output was closed."""
 
 
-def make_app(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
-    """The command line with these commands. One alone is ready sooner: typer looks at every option."""
-    app = typer.Typer(
-        name="novikoff",
-        help="Perceptrons that carry their proof: from a file to a model in one command.\n\n"
-        "'novikoff COMMAND --help' says more. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted, "
-        "141 nobody read the output.",
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    )
-    app.callback()(_main)
-    for name in names:
-        if name in GROUPS:
-            app.add_typer(_make_group(name), name=name)
-        else:
-            _add(app, name, f"novikoff.cli.{name}")
-    return app
+def run(words: list[str]) -> int:
+    """Run the command line, and return its exit code."""
+    if words[:1] == ["--complete"]:  # from the scripts of --completion
+        from novikoff.cli.completion import candidates
+
+        output.say(candidates(words[1:]))
+        return DONE
+    names: list[str] = []
+    try:
+        given, words = split(words, GLOBAL, interspersed=False)
+        if "version" in given and "help" not in given:
+            output.say([f"novikoff {novikoff.__version__}"])
+            return DONE
+        if "completion" in given:
+            from novikoff.cli.completion import SCRIPTS
+
+            output.say(SCRIPTS[GLOBAL[2].read(given["completion"])].splitlines())
+            return DONE
+        traceback = "traceback" in given or _is_set("NOVIKOFF_TRACEBACK")
+        while known := GROUPS.get(" ".join(names)):
+            if "help" in given or not words:
+                _show_help(names, err="help" not in given)
+                return DONE if "help" in given else BAD_USAGE
+            if words[0] not in known:
+                close = [f"{name!r}" for name in close_to(words[0], known)]
+                meant = f" Did you mean {' or '.join(close)}?" if close else ""
+                raise UsageError(f"No such command {words[0]!r}.{meant}")
+            names.append(words.pop(0))
+            if " ".join(names) in GROUPS:
+                given, words = split(words, (), interspersed=False)
+        command = load(*names)
+        options = command.parse(words)
+        if options is None:
+            _show_help(names)
+            return DONE
+        return run_command(command, options, traceback=traceback)
+    except UsageError as error:
+        title = _title(names)
+        output.say([_usage(names), f"Try '{title} -h' for help.", "", f"Error: {error}"], err=True)
+        return BAD_USAGE
 
 
-def _make_group(name: str) -> typer.Typer:
-    package = f"novikoff.cli.{name}"
-    group = typer.Typer(
-        help=import_module(package).__doc__,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=True,
-    )
-    for member in GROUPS[name]:
-        _add(group, member, f"{package}.{member}")
-    return group
+def load(*names: str) -> Command:
+    """The command with this name: 'fit', or 'tag' and 'fit'."""
+    command = getattr(import_module(".".join(["novikoff.cli", *names])), names[-1])
+    assert isinstance(command, Command)
+    return command
 
 
-def _add(app: typer.Typer, name: str, module: str) -> None:
-    """The command in a module, which both have one name."""
-    command: Callable[..., None] = getattr(import_module(module), name)
-    app.command(name)(running.runnable(command))
+def about(*names: str) -> str:
+    """The description of a command or group of commands."""
+    if not names:
+        return ABOUT
+    group = " ".join(names) in GROUPS
+    text = import_module(".".join(["novikoff.cli", *names])).__doc__ if group else load(*names).run.__doc__
+    return cleandoc(text or "")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"novikoff {novikoff.__version__}")
-        raise typer.Exit
+def _title(names: list[str]) -> str:
+    return " ".join(["novikoff", *names])
 
 
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-    traceback: Annotated[
-        bool,
-        typer.Option(
-            "--traceback", envvar="NOVIKOFF_TRACEBACK", help="Show where in the program an error arose."
-        ),
-    ] = False,
-) -> None:
-    running.show_traceback(traceback)
+def _usage(names: list[str]) -> str:
+    if " ".join(names) in GROUPS:
+        return f"Usage: {_title(names)} [OPTIONS] COMMAND [ARGS]..."
+    return load(*names).usage(_title(names))
+
+
+def _show_help(names: list[str], err: bool = False) -> None:
+    from shutil import get_terminal_size
+
+    width = min(get_terminal_size().columns, 110)
+    parts = [_usage(names), paragraphs(about(*names), width)]
+    if known := GROUPS.get(" ".join(names)):
+        options = [] if names else [(each.shown, each.help) for each in GLOBAL]
+        parts.append(section("Options", [*options, HELP], width))
+        firsts = [(name, about(*names, name).partition("\n\n")[0]) for name in known]
+        parts.append(section("Commands", firsts, width, 12))
+    else:
+        parts += load(*names).sections(width)
+    output.say("\n\n".join(filter(None, parts)).splitlines(), err=err)
+
+
+def _is_set(variable: str) -> bool:
+    """Whether an environment variable is set to a true value."""
+    value = os.environ.get(variable, "").lower()
+    if value not in ("", "0", "no", "off", "false", "1", "yes", "on", "true"):
+        raise UsageError(f"{value!r} is not possible: expected 0 or 1.", variable)
+    return value in ("1", "yes", "on", "true")

@@ -1,130 +1,120 @@
-"""`novikoff convert`: data from one format to another, and models too."""
+"""`novikoff convert`: data or a model from one format to another."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from novikoff.cli import options as opt
 from novikoff.cli import output, progress
-from novikoff.cli.opening import open_data
-from novikoff.cli.options import Columns, Output, Reading
-from novikoff.parameters.table import FORMATS
+from novikoff.cli.inputs import open_data
+from novikoff.cli.options import Argument, Options, UsageError
+from novikoff.cli.parser import command
+from novikoff.parameters.files import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
-DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # of others the format's name
+DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # others: the format's name
 NUMBER_BY = ("auto", "name", "column")
 
 
-def convert(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="IN... OUT",
-            help="Files of data (- for standard input), or one model, and last the file to write (- for "
-            "standard output), whose name says the format. With --to and one file, the outcome goes to a "
-            "file of the same name, with another suffix, in the current folder.",
-            show_default=False,
+@command(
+    Argument(
+        "paths",
+        "IN... OUT",
+        "Data files (- for standard input) or one model, and last the file to write (- for standard output), "
+        "whose suffix determines the format. With --to and one file, the output is a file of the same name "
+        "with another suffix, in the current folder.",
+    ),
+    groups={
+        "Options": (
+            opt.value_option(
+                "to",
+                "The format to write. Default: determined by the suffix of OUT.",
+                choices=(*FORMATS, *MODEL_SUFFIXES),
+            ),
+            opt.flag("force", "Replace OUT when it exists."),
+            opt.flag("unlabelled", "Allow rows without labels."),
+            opt.file_option(
+                "names", "For LIBSVM text: write the number and name of each feature to this file.", "FILE"
+            ),
+            opt.value_option(
+                "number_by",
+                "How LIBSVM text numbers features that have names: by name, if the names are whole numbers "
+                "from 1, or by column, in order of appearance. 'auto': by name when all names in the first "
+                "row are such numbers.",
+                "auto",
+                choices=NUMBER_BY,
+            ),
+            opt.value_option(
+                "label_name", "The name of the labels in JSON lines and tables.", "label", metavar="NAME"
+            ),
+            opt.value_option(
+                "weight_name",
+                "The name of the weights of rows in JSON lines and tables.",
+                "weight",
+                metavar="NAME",
+            ),
         ),
-    ],
-    *,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join([*FORMATS, *MODEL_SUFFIXES]),
-            help="The format to write; without it the name of OUT tells.",
-            autocompletion=lambda: [*FORMATS, *MODEL_SUFFIXES],
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT when it exists.")] = False,
-    unlabelled: Annotated[
-        bool, typer.Option("--unlabelled", help="Rows of data may have no labels.")
-    ] = False,
-    names: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="For LIBSVM text: where to write the number and name of each feature."
-        ),
-    ] = None,
-    number_by: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(NUMBER_BY),
-            help="How LIBSVM text numbers features that have names: by these, if they are whole numbers "
-            "from 1, or by column, in order of appearance. 'auto': by name when all in the first row are "
-            "such numbers.",
-        ),
-    ] = "auto",
-    label_name: Annotated[
-        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the labels.")
-    ] = "label",
-    weight_name: Annotated[
-        str, typer.Option(metavar="NAME", help="What JSON lines and tables call the weights of rows.")
-    ] = "weight",
-    reading: Reading,
-    columns: Columns,
-    out: Output,
-) -> None:
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Output": opt.OUTPUT,
+    },
+)
+def convert(options: Options) -> None:
     """Write data in another format, or a model as ONNX, as text, or from text.
 
     For example: novikoff convert mail.vw.gz mail.svm --names mail.names
 
     Or: novikoff convert spam.novikoff spam.onnx
 
-    What is written reads back as the same rows: the same names, numbers, labels and weights. Of a table the
-    features are written, as they are learned from: a category as a column of ones and zeros, for instance.
+    The output reads back as the same rows: the same names, numbers, labels and weights. For a table, the
+    features are written as a model learns from them: a category as a column of ones and zeros, for instance.
     """
-    inputs, target = _target(paths, to)
+    to, quiet = options.to, options.quiet or options.json
+    inputs, target = _target(options.paths, to)
     to_stdout = target == Path("-")
-    if target.is_file() and not force:
+    if target.is_file() and not options.force:
         raise ValueError(f"{target} exists: --force replaces it.")
     is_model = len(inputs) == 1 and _holds_model(inputs[0])
     known = MODEL_SUFFIXES if is_model else FORMATS
     if to is not None and to not in known:
         what = f"{inputs[0]} is a model" if is_model else "data"
-        raise typer.BadParameter(
-            f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", param_hint="--to"
-        )
-    if to_stdout and (is_model or out.json):
-        raise typer.BadParameter("standard output is for data only, and without --json.", param_hint="OUT")
+        raise UsageError(f"{what}: {to!r} is not possible, expected one of {', '.join(known)}.", "--to")
+    if to_stdout and (is_model or options.json):
+        raise UsageError("standard output is for data only, and without --json.", "OUT")
     if is_model:
-        said = _convert_model(inputs[0], target, to)
+        outcome = _convert_model(inputs[0], target, to)
     else:
         from novikoff.data.writers.row_text import Columns as Called
         from novikoff.data.writers.rows import write_source
 
-        if number_by not in NUMBER_BY:
-            raise typer.BadParameter(f"expected one of {', '.join(NUMBER_BY)}.", param_hint="--number-by")
-        labelled = {} if not unlabelled else {"labelled": False}
-        source = open_data(inputs, **reading.given(), **columns.given(), **labelled)
-        with progress.shown(not (out.quiet or out.json)) as watch:
+        labelled = {} if not options.unlabelled else {"labelled": False}
+        source = open_data(inputs, **opt.row_options(options), **labelled)
+        with progress.bar(not quiet) as watch:
             written = write_source(
                 source,
                 sys.stdout.buffer if to_stdout else target,
                 format=to,
-                columns=Called(label_name, weight_name),
-                number_by=number_by,
-                names=names,
+                columns=Called(options.label_name, options.weight_name),
+                number_by=options.number_by,
+                names=options.names,
                 watch=watch,
             )
-        said = {
+        outcome = {
             "format": written.format,
             "rows": written.rows,
             "features": written.features,
             "skipped": {"count": source.skipped.count, "first": source.skipped.first},
         }
-        if not out.json:
-            for line in output.skipped_lines(source.skipped):
-                output.say([line], err=to_stdout)
+        if not options.json:
+            output.say(output.skipped_lines(source.skipped), err=to_stdout)
     if to_stdout:
         return
-    if out.json:
-        output.write_json({"output": str(target)} | said)
-    elif not out.quiet:
-        rows = f"{said['rows']:,} rows, {said['features']:,} features, " if "rows" in said else ""
-        output.say([f"{target}: {said['format']}, {rows}{output.size_of(target)}"])
+    if options.json:
+        output.write_json({"output": str(target)} | outcome)
+    elif not options.quiet:
+        rows = f"{outcome['rows']:,} rows, {outcome['features']:,} features, " if "rows" in outcome else ""
+        output.say([f"{target}: {outcome['format']}, {rows}{output.size_of(target)}"])
 
 
 def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
@@ -132,10 +122,8 @@ def _target(paths: list[str], to: str | None) -> tuple[list[str], Path]:
     if len(paths) > 1:
         return paths[:-1], Path(paths[-1])
     if to is None or paths[0] == "-":
-        raise typer.BadParameter(
-            "expected at least one file to read and, last, one to write.", param_hint="OUT"
-        )
-    from novikoff.cli.modelpath import default_path
+        raise UsageError("expected at least one file to read and, last, one to write.", "OUT")
+    from novikoff.cli.paths import default_path
 
     suffix = MODEL_SUFFIXES.get(to) or DATA_SUFFIXES.get(to, f".{to}")
     name = Path(paths[0]).name
@@ -168,7 +156,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     by_suffix = {suffix: name for name, suffix in MODEL_SUFFIXES.items()}
     format = to or by_suffix.get(target.suffix.lower())
     if format is None:
-        raise ValueError(f"{target}: the name does not tell the format of a model; name it by --to.")
+        raise ValueError(f"{target}: the suffix is not that of a model format; name the format by --to.")
     if kind_of_file(path) == "model":
         linear = LinearModel.load(path)
     else:

@@ -2,157 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from novikoff.cli import daskfit, kernelfit, modelpath, output, progress
-from novikoff.cli.daskfit import Cluster
-from novikoff.cli.evaluate import evaluated
-from novikoff.cli.kernelfit import Kernels
-from novikoff.cli.opening import open_data
-from novikoff.cli.options import (
-    Columns,
-    Labelling,
-    Learning,
-    Output,
-    Reading,
-    SavedAs,
-    class_weights,
-    default,
-    option,
-    shaping,
-)
-from novikoff.cli.running import INTERRUPTED
+from novikoff.cli import dask_fit, kernel_fit, output, progress
+from novikoff.cli import options as opt
+from novikoff.cli.errors import DONE, INTERRUPTED
+from novikoff.cli.inputs import open_labelled, open_to_learn
+from novikoff.cli.learning import classes_of, plan_of, settings_of
+from novikoff.cli.options import Options, UsageError
+from novikoff.cli.parser import command
+from novikoff.cli.paths import model_path
 
 if TYPE_CHECKING:
-    from novikoff.data.labels import StreamClasses
     from novikoff.data.sources.bytestream import ByteStream
-    from novikoff.data.sources.progress import Watch
-    from novikoff.data.sources.source import Skipped, Source
+    from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
-    from novikoff.training.checkpoint import Checkpoint
-    from novikoff.training.plan import Plan
 
 
-@dataclass
-class Passes:
-    """How often, and in which order, the rows are visited."""
-
-    max_epochs: Annotated[int | None, option("max_epochs", shown_default=str(default("max_epochs")))] = None
-    order: Annotated[str, option("order")] = default("order")
-    random_state: Annotated[int, option("random_state")] = default("random_state")
-    early_stopping: Annotated[bool, option("early_stopping")] = default("early_stopping")
-    validation_fraction: Annotated[float, option("validation_fraction")] = default("validation_fraction")
-    n_epochs_no_change: Annotated[int, option("n_epochs_no_change")] = default("n_epochs_no_change")
-
-    @property
-    def in_memory(self) -> bool:
-        return self.order != "cyclic" or self.early_stopping
-
-    def plan(self, n_jobs: int, verbose: bool) -> Plan:
-        import numpy as np
-
-        from novikoff.training.plan import Plan
-
-        assert self.max_epochs is not None
-        return Plan(
-            max_epochs=self.max_epochs,
-            order=self.order,
-            rng=np.random.default_rng(self.random_state),
-            early_stopping=self.early_stopping,
-            validation_fraction=self.validation_fraction,
-            n_epochs_no_change=self.n_epochs_no_change,
-            n_jobs=n_jobs,
-            verbose=int(verbose),
-        )
-
-
-@dataclass
-class Keeping:
-    """What is kept between passes, and for another run."""
-
-    cache: Annotated[bool, option("cache")] = default("cache")
-    checkpoint: Annotated[str | None, option("checkpoint", metavar="FOLDER")] = default("checkpoint")
-    every: Annotated[int, option("every")] = default("every")
-    resume: Annotated[bool, option("resume")] = default("resume")
-
-
-def fit(
-    ctx: typer.Context,
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA",
-            help="Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
-            show_default=False,
-        ),
-    ],
-    *,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Files to evaluate the model on; can be given several times."),
-    ] = None,
-    model: SavedAs = None,
-    learning: Learning,
-    kernels: Kernels,
-    passes: Passes,
-    labelling: Labelling,
-    reading: Reading,
-    columns: Columns,
-    keeping: Keeping,
-    cluster: Cluster,
-    out: Output,
-    verbose: Annotated[bool, option("verbose", "--verbose", "-v")] = default("verbose"),
-) -> None:
+@command(
+    opt.TO_LEARN,
+    groups={
+        "Options": (opt.TEST, opt.SAVED_AS),
+        "Learning": opt.LEARNING,
+        "Epochs and their order": opt.PASSES,
+        "Kernels": opt.KERNELS,
+        **opt.ROWS,
+        "Caches and checkpoints": opt.KEEPING,
+        "Clusters": opt.CLUSTER,
+        "Output": (*opt.OUTPUT, "verbose"),
+    },
+)
+def fit(options: Options) -> int:
     """Learn a model from files, and report what happened.
 
     For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
 
     The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
     what has been learned so far. With --kernel they are read into memory, unless --budget and --order cyclic
-    are given; with --dask they are read by the workers of a cluster, which learn from them side by side.
+    are given; with --dask the workers of a cluster read them, and learn from them in parallel.
     """
+    from novikoff.data.sources.block import by_name
     from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.linear.model import LinearModel
+    from novikoff.training import streaming
+    from novikoff.training.loop import train
 
-    kernels.settle(ctx, learning, passes)
-    cluster.settle(ctx, data)
-    in_memory = passes.in_memory or (kernels.kernel is not None and not kernels.streams(passes))
-    files = ByteStream(data)  # whether they are there
-    if test:
-        ByteStream(test)
-    quiet = out.quiet or out.json
-    _settle(files, passes, labelling, keeping, in_memory, quiet)
-    path = model or modelpath.default_path("-" if data[0] == "-" else files.names[0])
-    modelpath.check_writable(path)
-    made = shaping(learning, passes, labelling, reading, columns)
-    source = _open(data, reading, columns, keeping) if cluster.dask is None else None
-    made |= cluster.made() if source is None else {"format": source.format}
-    checkpoint = _checkpoint(keeping, made, quiet, shards=source is None)
-    classes = classes_of(labelling)
-    with progress.shown(not quiet, passes.max_epochs or 0) as watch:
-        plan = passes.plan(reading.n_jobs, verbose)
+    kernel_fit.settle(options)
+    dask_fit.settle(options)
+    in_memory = options.order != "cyclic" or options.early_stopping
+    in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
+    files = ByteStream(options.data)  # checks that they exist
+    if options.test:
+        ByteStream(options.test)
+    quiet = options.quiet or options.json
+    _settle(options, files, in_memory, quiet)
+    path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
+    made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
+    source = open_to_learn(options) if options.dask is None else None
+    made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
+    checkpoint = _checkpoint(options, made, quiet)
+    classes = classes_of(options)
+    learned: LinearModel | KernelModel
+    with progress.bar(not quiet, options.max_epochs) as watch:
+        after_epoch = None
         if in_memory or source is None:
-            watch, plan.callback = progress.in_memory(watch)
-        learned: LinearModel | KernelModel
+            watch, after_epoch = progress.by_epoch(watch)
+        plan = plan_of(options, after_epoch)
+        how: Any = {"scale": options.scale, "watch": watch}
         if source is None:
-            options = reading.given() | columns.given()
-            learned, skipped = daskfit.learn(
-                data, options, classes, cluster, learning, plan, checkpoint, made
+            learned, skipped = dask_fit.learn(options, classes, plan, checkpoint, made)
+        elif options.kernel is None:
+            done = streaming.fit(
+                *(source, classes, settings_of(options), plan),
+                class_weight=options.class_weight,
+                checkpoint=checkpoint,
+                **how,
             )
-        elif kernels.kernel is None:
-            learned = _learn(source, classes, learning, plan, watch, checkpoint, made)
+            learned = LinearModel(
+                *(done.model, done.classes, source.features),
+                scaling=done.scaling,
+                parameters=made,
+                run=done.run,
+                order=plan.order,
+            )
+        elif in_memory:
+            rows = kernel_fit.read_rows(source, classes, **how)
+            with by_name(rows.where, source.features):
+                settings = kernel_fit.settings_of(options)
+                trainer = settings.trainer(rows.X, rows.labels, classes.n_classes, plan)
+                run = train(trainer, plan)
+                dual = settings.fitted(trainer, run)
+            learned = kernel_fit.model_of(options, dual, classes, source, rows.scaling, run, made)
         else:
-            made |= shaping(kernels)
-            learned = kernelfit.learn(
-                source, classes, kernels, learning, plan, watch, made, in_memory=in_memory
-            )
+            from novikoff.kernel import budget_streaming
+
+            settings = kernel_fit.settings_of(options)
+            streaming_trainer = budget_streaming.trainer_of(source, classes, settings, plan, **how)
+            run = train(streaming_trainer, plan)
+            dual, scaling = streaming_trainer.fitted(run), streaming_trainer.examples.scaling
+            learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
-            skipped = source.skipped  # of the last pass
+            skipped = source.skipped  # in the last pass
     runs = not in_memory and classes.seen is not None and classes.seen.are_long
     learned.save(path)
     assert learned.run is not None
@@ -161,126 +114,73 @@ def fit(
         checkpoint.remove()
     tested: Evaluation | None = None
     try:
-        if test and not interrupted:
-            with progress.shown(not quiet) as watch:
-                tested, _ = evaluated(path, test, reading, watch)
-    finally:  # the model is there, whatever is wrong with the test
-        _show(learned, skipped, path, tested, runs, out)
-    if not quiet and (runs or (source is not None and not in_memory and _misled(learned, tested))):
-        why = "rows of one class lie together" if runs else "the test is far worse than the last epoch"
-        output.note(f"{why}: the order of the rows may mislead; --order shuffle reads them into memory.")
-    if interrupted:
-        how = " --resume goes on from the last checkpoint." if checkpoint and checkpoint.exists() else ""
-        output.note(f"interrupted; what had been learned so far is saved in {path}.{how}")
-        raise typer.Exit(INTERRUPTED)
+        if options.test and not interrupted:
+            from novikoff.evaluation import evaluate
+
+            with progress.bar(not quiet) as watch:
+                tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
+                tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
+    finally:  # the model is reported even if the test fails
+        _show(learned, skipped, path, tested, runs, options.json)
+    if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):
+        why = "rows of one class are grouped together" if runs else "the test is far worse than training"
+        output.note(
+            f"{why}: this order of rows may give poor weights; --order shuffle reads all rows into memory."
+        )
+    if not interrupted:
+        return DONE
+    how_to = " --resume continues from the last checkpoint." if checkpoint and checkpoint.exists() else ""
+    output.note(f"interrupted; what had been learned so far is saved in {path}.{how_to}")
+    return INTERRUPTED
 
 
-def _settle(
-    files: ByteStream, passes: Passes, labelling: Labelling, keeping: Keeping, in_memory: bool, quiet: bool
-) -> None:
-    """Fill in what depends on other options, and refuse what cannot be had together."""
+def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -> None:
+    """Set the options that depend on others, and refuse incompatible ones."""
     once = not files.can_reread and not in_memory
-    if passes.max_epochs is None:
-        passes.max_epochs = 1 if once else default("max_epochs")
-        if once and not quiet:
-            output.note(f"{files.name} can be read only once: one epoch.")
-    if once and labelling.classes is None and labelling.positive is None:
-        labelling.classes = "grow"
+    if once and "max_epochs" not in options.given:
+        options.max_epochs = 1
+        if not quiet:
+            output.note(f"{files.name} can be read only once, so there is one epoch.")
+    if once and options.classes is None and options.positive is None:
+        options.classes = "grow"
         if not quiet:
             output.note(
-                "classes come in order of appearance, the first two by size where they are numbers; "
-                "--classes a,b declares them."
+                "classes are in order of appearance, except that the first two are sorted if they are "
+                "numbers; --classes a,b declares the order."
             )
-    if keeping.resume and keeping.checkpoint is None:
-        raise typer.BadParameter(
-            "needs --checkpoint FOLDER, to know where to go on from.", param_hint="--resume"
-        )
-    if keeping.checkpoint is not None and passes.in_memory:
-        what = "--early-stopping" if passes.early_stopping else f"--order {passes.order}"
-        raise typer.BadParameter(
-            f"is only possible with --order cyclic, not with {what}.", param_hint="--checkpoint"
-        )
+    if options.resume and options.checkpoint is None:
+        raise UsageError("needs --checkpoint FOLDER, the place to resume from.", "--resume")
+    if options.checkpoint is not None and (options.order != "cyclic" or options.early_stopping):
+        what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
+        raise UsageError(f"is only possible with --order cyclic, not with {what}.", "--checkpoint")
     if not files.can_reread:
-        for given, flag in ((keeping.checkpoint, "--checkpoint"), (keeping.cache, "--cache")):
+        for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
             if given:
-                raise typer.BadParameter("is not possible for what can be read only once.", param_hint=flag)
+                raise UsageError("is not possible for input that can be read only once.", flag)
 
 
-def _open(data: list[str], reading: Reading, columns: Columns, keeping: Keeping) -> Source:
-    source = open_data(data, **reading.given(), **columns.given())
-    if keeping.cache:
-        from novikoff.data.sources.cache import cached
-
-        source = cached(source)
-    return source
-
-
-def classes_of(labelling: Labelling) -> StreamClasses:
-    """What the options say of the classes."""
-    from novikoff.data.labels import StreamClasses
-    from novikoff.parameters.table import OTHER
-
-    declared: list[Any] | None = labelling.declared
-    if declared is None and labelling.positive is not None:
-        declared = [OTHER, labelling.positive]
-    return StreamClasses(declared, grow=labelling.grows, rename=labelling.renaming())
-
-
-def _checkpoint(keeping: Keeping, made: dict[str, Any], quiet: bool, *, shards: bool) -> Any:
-    """Where a fit is kept: one that reads a source, or one on `shards`; None for nowhere."""
-    if keeping.checkpoint is None:
+def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:
+    """The checkpoint of a fit, of a source or on a cluster; None if none is wanted."""
+    if options.checkpoint is None:
         return None
     from novikoff.distributed.checkpoint import MixingCheckpoint
     from novikoff.training.checkpoint import Checkpoint
 
-    folder = Path(keeping.checkpoint)
-    checkpoint = MixingCheckpoint(folder, made) if shards else Checkpoint(folder, made, keeping.every)
-    if checkpoint.exists() and not keeping.resume:
+    folder, on_cluster = Path(options.checkpoint), options.dask is not None
+    checkpoint = MixingCheckpoint(folder, made) if on_cluster else Checkpoint(folder, made, options.every)
+    if checkpoint.exists() and not options.resume:
         raise ValueError(
-            f"{checkpoint.path} holds an unfinished fit: go on with it by --resume, or remove it "
-            "to start again."
+            f"{checkpoint.path} holds an unfinished fit: continue it with --resume, or remove the file to "
+            "start again."
         )
-    if keeping.resume and not checkpoint.exists() and not quiet:
-        output.note(f"there is no checkpoint in {keeping.checkpoint} yet: starting from the beginning.")
-    checkpoint.folder.mkdir(parents=True, exist_ok=True)  # now, rather than after a million rows
+    if options.resume and not checkpoint.exists() and not quiet:
+        output.note(f"there is no checkpoint in {folder} yet: starting from the beginning.")
+    folder.mkdir(parents=True, exist_ok=True)  # fail now, rather than after a million rows
     return checkpoint
 
 
-def _learn(
-    source: Source,
-    classes: StreamClasses,
-    learning: Learning,
-    plan: Plan,
-    watch: Watch | None,
-    checkpoint: Checkpoint | None,
-    made: dict[str, Any],
-) -> LinearModel:
-    from novikoff.linear.model import LinearModel
-    from novikoff.training import streaming
-
-    learned = streaming.fit(
-        source,
-        classes,
-        learning.settings(),
-        plan,
-        scale=learning.scale,
-        class_weight=class_weights(learning.class_weight),
-        watch=watch,
-        checkpoint=checkpoint,
-    )
-    return LinearModel(
-        learned.model,
-        learned.classes,
-        source.features,
-        scaling=learned.scaling,
-        parameters=made,
-        run=learned.run,
-        order=plan.order,
-    )
-
-
-def _misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
-    """Whether the model did far better while it followed the rows than it does on others."""
+def _is_misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
+    """Whether the training mistakes of the last epoch were far fewer than the test errors."""
     if tested is None or learned.run is None or not learned.history:
         return False
     mistaken: float = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
@@ -293,13 +193,13 @@ def _show(
     path: Path,
     tested: Evaluation | None,
     runs: bool,
-    out: Output,
+    as_json: bool,
 ) -> None:
     from novikoff.linear.model import LinearModel
 
     report = learned.report
     assert report is not None
-    if out.json:
+    if as_json:
         output.write_json(
             {
                 "model": str(path),

@@ -3,58 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.options import ModelFile
-from novikoff.cli.tag.options import TrustPatterns, default
+from novikoff.cli.options import MODEL, TABLE, TAG_TABLE, Options, flag, option, value_option
+from novikoff.cli.parser import command
 
 if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
 
-MANY = 20  # classes, up to which each is shown with its features
+MANY = 20  # the most classes that are listed with their features
 
 
-def inspect(
-    model: ModelFile,
-    top: Annotated[
-        int, typer.Option(min=0, help="Features to show for each class, the heaviest first.")
-    ] = 10,
-    json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON object, with all classes, to standard output.")
-    ] = False,
-    trust_patterns: TrustPatterns = default("trust_patterns"),
-) -> None:
-    """Show a model: what it is, how it was made, and which features speak for each class.
+@command(
+    MODEL,
+    groups={
+        "Options": (
+            value_option("top", "Features to show per class, the heaviest first.", 10, kind=int, metavar="N"),
+            option("trust_patterns", TAG_TABLE),
+            flag("json", "Write one JSON object, with all classes, to standard output."),
+        )
+    },
+)
+def inspect(options: Options) -> None:
+    """Show a model: its kind, how it was trained, and which features support each class.
 
     For example: novikoff inspect spam.novikoff --top 20
 
-    Of a tagger it shows the templates too, and which labels follow which.
+    For a tagger, the templates and the weights of label pairs are shown too.
     """
     from novikoff.loading import load_classifier
     from novikoff.modelfile.container import kind_of_file
 
-    if kind_of_file(model) == "tagger":
-        _tagger(model, top, json, trust_patterns)
+    path, top = options.model, options.top
+    if kind_of_file(path) == "tagger":
+        from novikoff.cli.tag.inputs import load
+        from novikoff.cli.tag.summary import facts, lines
+
+        tagger = load(path, options.trust_patterns)
+        if options.json:
+            output.write_json(facts(tagger, path, top))
+        else:
+            output.say(lines(tagger, path, top))
         return
-    loaded = load_classifier(model)
-    if json:
-        output.write_json(_facts(loaded, model, top))
+    model = load_classifier(path)
+    if options.json:
+        output.write_json(_facts(model, path, top))
     else:
-        output.say(_lines(loaded, model, top))
-
-
-def _tagger(path: Path, top: int, json: bool, trust_patterns: bool) -> None:
-    from novikoff.cli.tag import inspecting, opening
-
-    tagger = opening.load(path, trust_patterns)
-    if json:
-        output.write_json(inspecting.facts(tagger, path, top))
-    else:
-        output.say(inspecting.lines(tagger, path, top))
+        output.say(_lines(model, path, top))
 
 
 def _features(model: LinearModel | KernelModel) -> str:
@@ -120,8 +117,7 @@ def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
     shown = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     facts = [("file", f"{path} ({output.size_of(path)})"), ("classes", f"{len(names)}: {shown}")]
     facts += _linear_lines(model) if isinstance(model, LinearModel) else _kernel_lines(model)
-    made = ", ".join(f"{name}={value}" for name, value in _unusual(model.parameters))
-    facts.append(("made with", made or "the defaults"))
+    facts.append(("made with", output.made_with(model.parameters, TABLE)))
     report = model.report
     plain = (
         f"{model.name}(rule={model.model.settings.rule!r})" if isinstance(model, LinearModel) else model.name
@@ -154,15 +150,3 @@ def _kernel_lines(model: KernelModel) -> list[tuple[str, str]]:
     if model.scaling is not None:
         facts.append(("scaling", model.scaling.kind))
     return facts
-
-
-def _unusual(parameters: dict[str, Any]) -> list[tuple[str, Any]]:
-    """How it was made, as far as that is not how everything is made."""
-    from novikoff.parameters.table import FILE_PARAMETERS
-
-    def usual(name: str, value: Any) -> bool:
-        known = FILE_PARAMETERS.get(name)
-        return known is not None and (value == known.default or value in ([], {}, None))
-
-    always = ("format", "max_epochs")
-    return [(name, v) for name, v in sorted(parameters.items()) if name in always or not usual(name, v)]

@@ -1,102 +1,89 @@
-"""Options that commands share. Names, defaults, help and checks come from the table of parameters."""
+"""Options: parameters of the table, their flags and values, and the groups that commands share."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
-import typer
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.parameter import Parameter
+from novikoff.parameters.tag_commands import TAG_FILE_PARAMETERS
 
-from novikoff.parameters.table import FILE_PARAMETERS, Parameter
+TABLE = FILE_PARAMETERS
+TAG_TABLE = TAG_FILE_PARAMETERS
 
-if TYPE_CHECKING:
-    from novikoff.data.labels import Renaming
-    from novikoff.training.weights import Settings
+# ---- groups of options, by their names in the tables ---------------------------------------------------
+READING = (
+    *("format", "label", "header", "skip_lines", "delimiter", "quote", "skip_bad_lines", "rounding"),
+    *("max_line", "max_columns", "max_expansion", "n_jobs"),
+)
+COLUMNS = (
+    *("weight", "ignore", "text", "ngrams", "categorical", "zero_based", "n_features", "hash_bits", "seed"),
+)
+LABELS = ("classes", "positive", "relabel")
+DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # define mistakes and margins
+LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "multiclass", "class_weight", "scale")
+PASSES = (
+    *("max_epochs", "order", "random_state", "early_stopping", "validation_fraction"),
+    "n_epochs_no_change",
+)
+KERNELS = (*("kernel", "gamma", "degree", "coef0", "predict_with", "budget", "budget_policy", "cache_mb"),)
+KEEPING = ("cache", "checkpoint", "every", "resume")
+ROWS: dict[str, tuple[str | Option, ...]] = {
+    "Labels": LABELS,
+    "Reading files": READING,
+    "Columns and features": COLUMNS,
+}
+CLUSTER = ("dask", "mixing", "n_shards")
+OUTPUT = ("quiet", "json")
+TAG_READING = ("format", "label", "n_jobs")
+TAG_LEARNING = (
+    *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "hash_bits"),
+    *("early_stopping", "validation_fraction", "n_epochs_no_change"),
+)
 
-
-def default(name: str) -> Any:
-    """What a parameter is when it is not given on the command line."""
-    return FILE_PARAMETERS[name].default
+# ---- what the command line adds to the table -----------------------------------------------------------
+CALLED = {"max_epochs": "epochs", "fit_intercept": "intercept", "averages": "average", "Cs": "C"}
+SHORT = {"output": "-o", "quiet": "-q", "verbose": "-v"}
+REPEATED = ("test", "ignore", "text", "categorical", "relabel")
+METAVARS = {
+    **dict.fromkeys(("label", "weight"), "COLUMN"),
+    **dict.fromkeys(("ignore", "text", "categorical"), "COLUMNS"),
+    **dict.fromkeys(("delimiter", "quote"), "CHARACTER"),
+    **dict.fromkeys(("rules", "epochs", "scales", "Cs"), "LIST"),
+    "averages": "both|yes|no",
+    "cache_mb": "MB",
+    "checkpoint": "FOLDER",
+    "class_weight": "balanced|LABEL=WEIGHT,...",
+    "classes": "LABELS|grow",
+    "dask": "ADDRESS|local",
+    "gamma": "scale|auto|NUMBER",
+    "max_expansion": "TIMES",
+    "max_line": "BYTES",
+    "positive": "LABEL",
+    "relabel": "OLD=NEW",
+    "templates": "FILE|NAME",
+    "time_limit": "SECONDS",
+}
 
 
 def flag_of(name: str) -> str:
-    """What a parameter is called on the command line."""
-    return "--epochs" if name == "max_epochs" else f"--{name.replace('_', '-')}"
+    """The name of a parameter on the command line.
+
+    >>> flag_of("skip_lines"), flag_of("max_epochs")
+    ('--skip-lines', '--epochs')
+    """
+    return f"--{CALLED.get(name, name).replace('_', '-')}"
 
 
-def option(
-    name: str,
-    *flags: str,
-    metavar: str | None = None,
-    shown_default: str = "",
-    table: Mapping[str, Parameter] = FILE_PARAMETERS,
-) -> Any:
-    """The option for a parameter of the table; its value is checked there."""
-    parameter = table[name]
-    choices = parameter.choices
-    flags = flags or (flag_of(name),)
-
-    def checked(value: Any) -> Any:
-        if value is None:  # not given
-            return value
-        try:
-            parameter.check(read(name, value))
-        except ValueError:
-            expected = parameter.expected.removeprefix("None or ")
-            raise typer.BadParameter(
-                f"{_shown(value)} is not possible: expected {expected}.", param_hint=flags[0].split("/")[0]
-            ) from None
-        return value
-
-    return typer.Option(
-        *flags,
-        help=re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), parameter.help),
-        metavar=metavar or ("|".join(choices) if choices else None),
-        autocompletion=(lambda: list(choices)) if choices else None,
-        callback=checked,
-        show_default=shown_default or not isinstance(parameter.default, bool),
-    )
-
-
-def _shown(value: Any) -> str:
-    return ", ".join(map(repr, value)) if isinstance(value, list | tuple) else repr(value)
-
-
-def read(name: str, value: Any) -> Any:
-    """The value as the table knows it."""
-    match name:
-        case "ignore" | "text" | "categorical":
-            return [part for each in value or () for part in listed(each)]
-        case "classes":
-            return value if value in (None, "grow") else listed(value)
-        case "class_weight":
-            return class_weights(value)
-        case "relabel":
-            return pairs(value)
-        case "gamma" if value not in ("scale", "auto"):
-            return float(value)
-        case "rules" if isinstance(value, str):
-            return listed(value)
-        case "averages" if value in AVERAGES:
-            return AVERAGES[value]
-        case "epochs" if isinstance(value, str):
-            return [int(each) for each in listed(value)]
-        case "scales" if isinstance(value, str):
-            return [None if each == "none" else each for each in listed(value)]
-        case "Cs" if isinstance(value, str):
-            return [float(each) for each in listed(value)]
-    return value
-
-
-AVERAGES = {"both": [False, True], "yes": [True], "no": [False]}
-
-
+# ---- reading values ------------------------------------------------------------------------------------
 def listed(text: str) -> list[str]:
-    """The parts of a list with commas between; quotes protect a comma.
+    """The parts of a list separated by commas; quotes protect a comma.
 
     >>> listed('ham, spam,"a,b"')
     ['ham', 'spam', 'a,b']
@@ -104,23 +91,27 @@ def listed(text: str) -> list[str]:
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def pairs(texts: list[str] | tuple[str, ...] | None) -> dict[str, str]:
-    r"""What OLD=NEW says, from several of them; \= is an = that belongs to a label.
+def pairs(texts: Iterable[str]) -> dict[str, str]:
+    r"""A mapping from several texts OLD=NEW; \= is an = that belongs to a label.
 
     >>> pairs(["ham.=ham", r"<\=50K.=<\=50K"])
     {'ham.': 'ham', '<=50K.': '<=50K'}
     """
     found: dict[str, str] = {}
-    for text in texts or ():
+    for text in texts:
         parts = [part.replace("\\=", "=") for part in re.split(r"(?<!\\)=", text)]
         if len(parts) != 2 or not all(parts) or found.setdefault(parts[0], parts[1]) != parts[1]:
             raise ValueError(text)
     return found
 
 
-def class_weights(text: str | None) -> dict[str, float] | str | None:
-    """'balanced', or class=weight with commas between."""
-    if text is None or text == "balanced":
+def class_weights(text: str) -> dict[str, float] | str:
+    """'balanced', or class=weight pairs separated by commas.
+
+    >>> class_weights("spam=2,ham=1")
+    {'spam': 2.0, 'ham': 1.0}
+    """
+    if text == "balanced":
         return text
     parts = [part.rpartition("=") for part in listed(text)]
     if not all(label for label, _, _ in parts):
@@ -128,138 +119,211 @@ def class_weights(text: str | None) -> dict[str, float] | str | None:
     return {label: float(weight) for label, _, weight in parts}
 
 
-# ---- what several commands have ----------------------------------------------------------------------
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-SavedAs = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Where to save the model; a model that is there is replaced. Without it: the first file's "
-        "name with .novikoff, in the current folder.",
-    ),
-]
+def _columns(texts: Iterable[str]) -> list[str]:
+    return [part for text in texts for part in listed(text)]
 
 
-@dataclass
-class Reading:
-    """How files are to be read."""
-
-    format: Annotated[str | None, option("format")] = default("format")
-    label: Annotated[str | None, option("label", metavar="COLUMN")] = default("label")
-    header: Annotated[bool | None, option("header", "--header/--no-header")] = default("header")
-    skip_lines: Annotated[int, option("skip_lines")] = default("skip_lines")
-    delimiter: Annotated[str | None, option("delimiter", metavar="CHARACTER")] = default("delimiter")
-    quote: Annotated[str | None, option("quote", metavar="CHARACTER")] = default("quote")
-    skip_bad_lines: Annotated[bool, option("skip_bad_lines")] = default("skip_bad_lines")
-    rounding: Annotated[str, option("rounding")] = default("rounding")
-    max_line: Annotated[int, option("max_line", metavar="BYTES")] = default("max_line")
-    max_columns: Annotated[int, option("max_columns")] = default("max_columns")
-    max_expansion: Annotated[int, option("max_expansion", metavar="TIMES")] = default("max_expansion")
-    n_jobs: Annotated[int, option("n_jobs")] = default("n_jobs")
-
-    def given(self) -> dict[str, Any]:
-        """What was asked for, as `open_source` takes it."""
-        return _given(self)
+READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number or text
+    "ignore": _columns,
+    "text": _columns,
+    "categorical": _columns,
+    "relabel": pairs,
+    "classes": lambda text: text if text == "grow" else listed(text),
+    "class_weight": class_weights,
+    "rules": listed,
+    "averages": {"both": [False, True], "yes": [True], "no": [False]}.get,
+    "epochs": lambda text: [int(each) for each in listed(text)],
+    "scales": lambda text: [None if each == "none" else each for each in listed(text)],
+    "Cs": lambda text: [float(each) for each in listed(text)],
+}
 
 
-@dataclass
-class Columns:
-    """What becomes of the columns."""
-
-    weight: Annotated[str | None, option("weight", metavar="COLUMN")] = default("weight")
-    ignore: Annotated[list[str] | None, option("ignore", metavar="COLUMNS")] = None
-    text: Annotated[list[str] | None, option("text", metavar="COLUMNS")] = None
-    ngrams: Annotated[int, option("ngrams")] = default("ngrams")
-    categorical: Annotated[list[str] | None, option("categorical", metavar="COLUMNS")] = None
-    zero_based: Annotated[bool, option("zero_based")] = default("zero_based")
-    n_features: Annotated[int | None, option("n_features")] = default("n_features")
-    hash_bits: Annotated[int | None, option("hash_bits")] = default("hash_bits")
-    seed: Annotated[int, option("seed")] = default("seed")
-
-    def given(self) -> dict[str, Any]:
-        """What was asked for, as `open_source` takes it."""
-        return _given(self)
+def _kind(parameter: Parameter) -> type:
+    """The type of a parameter's value: the first of which the table accepts an example."""
+    for kind, examples in ((bool, (True,)), (float, (0.5, 1.5)), (int, (1, 2))):
+        if any(map(parameter.legal, examples)):
+            return kind
+    return str
 
 
-@dataclass
-class Labelling:
-    """What the labels are."""
+class UsageError(Exception):
+    """Unknown or incompatible options; `option` is the one whose value is wrong."""
 
-    classes: Annotated[str | None, option("classes", metavar="LABELS|grow")] = default("classes")
-    positive: Annotated[str | None, option("positive", metavar="LABEL")] = default("positive")
-    relabel: Annotated[list[str] | None, option("relabel", metavar="OLD=NEW")] = None
+    def __init__(self, message: str, option: str = "") -> None:
+        super().__init__(f"Invalid value for {option}: {message}" if option else message)
+
+
+class Argument(NamedTuple):
+    """A positional argument; with ... in its metavar it takes all remaining words."""
+
+    name: str
+    metavar: str
+    help: str
+    kind: type = str
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter as an option."""
+
+    parameter: Parameter
+    kind: type
+    metavar: str = ""
+    required: bool = False
 
     @property
-    def declared(self) -> list[str] | None:
-        return None if self.classes in (None, "grow") else listed(self.classes)
+    def name(self) -> str:
+        return self.parameter.name
 
     @property
-    def grows(self) -> bool:
-        return self.classes == "grow"
+    def is_flag(self) -> bool:
+        return self.kind is bool
 
-    def renaming(self) -> Renaming:
-        from novikoff.data.labels import Renaming
+    @property
+    def opposite(self) -> str:
+        """The flag that means no, where that is not the default."""
+        return "--no-" + self.flag[2:] if self.is_flag and self.parameter.default is not False else ""
 
-        return Renaming(pairs(self.relabel), self.positive)
+    @property
+    def flag(self) -> str:
+        return flag_of(self.name)
 
+    @property
+    def flags(self) -> list[str]:
+        return [*([SHORT[self.name]] if self.name in SHORT else []), self.flag]
 
-@dataclass
-class Learning:
-    """How to learn from a row."""
+    @property
+    def default(self) -> Any:
+        """The value when the option is not given."""
+        default = self.parameter.default
+        if self.name in REPEATED:
+            return READERS.get(self.name, list)(default)
+        return float(default) if self.kind is float and isinstance(default, int) else default
 
-    rule: Annotated[str, option("rule")] = default("rule")
-    average: Annotated[bool, option("average")] = default("average")
-    fit_intercept: Annotated[bool, option("fit_intercept", "--intercept/--no-intercept")] = default(
-        "fit_intercept"
-    )
-    intercept_scaling: Annotated[float, option("intercept_scaling")] = default("intercept_scaling")
-    ties: Annotated[str, option("ties")] = default("ties")
-    margin: Annotated[float, option("margin")] = default("margin")
-    C: Annotated[float, option("C", "--C")] = default("C")
-    multiclass: Annotated[str, option("multiclass")] = default("multiclass")
-    class_weight: Annotated[str | None, option("class_weight", metavar="balanced|LABEL=WEIGHT,...")] = (
-        default("class_weight")
-    )
-    scale: Annotated[str | None, option("scale")] = default("scale")
+    def read(self, texts: list[str]) -> Any:
+        """The value of the option, from each time it was given; the last one counts, unless all do."""
+        value: Any = texts if self.name in REPEATED else texts[-1]
+        try:
+            value = READERS.get(self.name, list if self.name in REPEATED else self.kind)(value)
+            legal = self.parameter.legal(value)
+        except (ValueError, csv.Error):  # a word may stand for a number, as in --gamma scale
+            legal = self.name not in READERS and self.parameter.legal(value)
+        if not legal:
+            shown = ", ".join(map(repr, texts)) if self.name in REPEATED else repr(texts[-1])
+            shown = repr(value) if isinstance(value, int | float) else shown
+            expected = re.sub("^None(,| or) ", "", self.parameter.expected)
+            raise UsageError(f"{shown} is not possible: expected {expected}.", self.flag)
+        return value
 
-    def settings(self) -> Settings:
-        from novikoff.training.weights import Settings
+    @property
+    def shown(self) -> str:
+        """The option and the placeholder for its value."""
+        if self.is_flag:
+            return " / ".join([", ".join(self.flags), *filter(None, [self.opposite])])
+        choices = "|".join(self.parameter.choices)
+        metavar = self.metavar or choices or {int: "N", float: "NUMBER"}.get(self.kind, "TEXT")
+        return f"{', '.join(self.flags)} {metavar}"
 
-        return Settings(
-            rule=self.rule,
-            ties=self.ties,
-            margin=self.margin,
-            C=self.C,
-            bias_square=self.intercept_scaling**2 if self.fit_intercept else 0.0,
-            average=self.average,
-            multiclass=self.multiclass,
-        )
-
-
-@dataclass
-class Output:
-    """What is shown."""
-
-    quiet: Annotated[bool, option("quiet", "--quiet", "-q")] = default("quiet")
-    json: Annotated[bool, option("json")] = default("json")
-
-
-def given_on(ctx: typer.Context) -> set[str]:
-    """The parameters that were given on the command line."""
-    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
-
-
-def _given(group: Any) -> dict[str, Any]:
-    """The options of a group that are not as they are by default."""
-    values = {f.name: read(f.name, getattr(group, f.name)) for f in fields(group)}
-    return {name: value for name, value in values.items() if value != default(name) and value != []}
-
-
-def shaping(*groups: Any) -> dict[str, Any]:
-    """All options of some groups as a model keeps them; without those that change no result."""
-    said = {f.name: read(f.name, getattr(group, f.name)) for group in groups for f in fields(group)}
-    return {name: value for name, value in said.items() if name not in CHANGE_NOTHING}
+    @property
+    def help(self) -> str:
+        """The help from the table, with parameters named as options, and the default."""
+        help = re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), self.parameter.help)
+        default = self.parameter.default
+        if self.required:
+            return f"{help} [required]"
+        if default is None or default is False or default == ():
+            return help
+        if self.is_flag:
+            default = self.flag
+        if isinstance(default, tuple):
+            default = "both" if self.name == "averages" else ",".join(map(_plain, default))
+        return f"{help} [default:\N{NO-BREAK SPACE}{default}]"
 
 
-CHANGE_NOTHING = ("n_jobs", "max_line", "max_columns", "max_expansion", "quiet", "json", "format")
+def _plain(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+Group = tuple[str | Option, ...]
+
+
+def option(name: str, table: Mapping[str, Parameter] = TABLE, **changes: Any) -> Option:
+    """The option for a parameter of the table, with another default or help for one command."""
+    parameter = replace(table[name], **changes)
+    return Option(parameter, _kind(parameter), METAVARS.get(name, ""))
+
+
+def flag(name: str, help: str) -> Option:
+    """An option of one command that has no value."""
+    return Option(Parameter(name, False, help, "True or False", lambda v: isinstance(v, bool)), bool)
+
+
+def value_option(
+    name: str,
+    help: str,
+    default: Any = None,
+    *,
+    kind: type = str,
+    metavar: str = "",
+    choices: tuple[str, ...] = (),
+    required: bool = False,
+) -> Option:
+    """An option of one command that has a value: any text or path, one of `choices`, or a number from 0."""
+    expected = f"one of {', '.join(choices)}" if choices else "a whole number ≥ 0"
+
+    def legal(value: Any) -> bool:
+        return value in choices if choices else kind is not int or (isinstance(value, int) and value >= 0)
+
+    return Option(Parameter(name, default, help, expected, legal, choices), kind, metavar, required)
+
+
+def file_option(name: str, help: str, metavar: str = "PATH", *, required: bool = False) -> Option:
+    """An option of one command that names a file."""
+    return value_option(name, help, kind=Path, metavar=metavar, required=required)
+
+
+MODEL = Argument("model", "MODEL", "A model file.", Path)
+TO_LEARN = Argument(
+    "data",
+    "DATA...",
+    "Files to learn from, one after the other; a pattern in quotes, or - for standard input.",
+)
+LABELLED = Argument("data", "DATA...", "Files with labels, or - for standard input.")
+TEST = value_option(
+    "test",
+    "Files to evaluate the result on; they do not affect training. Can be given several times.",
+    (),
+    metavar="FILE",
+)
+SAVED_AS = file_option(
+    "model",
+    "Where to save the model; an existing model is replaced. Default: the first file's name with .novikoff, "
+    "in the current folder.",
+)
+
+
+# ---- the values of a command's options -----------------------------------------------------------------
+class Options(SimpleNamespace):
+    """The values of a command's options and arguments; `given` are the names of those on the command line."""
+
+    given: frozenset[str] = frozenset()
+
+
+def defaults(names: Iterable[str], table: Mapping[str, Parameter] = TABLE) -> dict[str, Any]:
+    """The default values of options."""
+    return {name: option(name, table).default for name in names}
+
+
+def row_options(options: Options, names: Iterable[str] = (*READING, *COLUMNS)) -> dict[str, Any]:
+    """The reading options that differ from their defaults, as arguments of `open_source`."""
+    return {
+        name: vars(options)[name] for name, usual in defaults(names).items() if vars(options)[name] != usual
+    }
+
+
+NOT_SAVED = ("n_jobs", "max_line", "max_columns", "max_expansion", "format")
+
+
+def saved(options: Options, *groups: Iterable[str]) -> dict[str, Any]:
+    """The options of some groups that a model file keeps: those that may change the result."""
+    return {name: vars(options)[name] for group in groups for name in group if name not in NOT_SAVED}

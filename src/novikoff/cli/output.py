@@ -1,14 +1,13 @@
-"""What commands say: outcomes on standard output, notes on standard error."""
+"""What commands write: outcomes to standard output, notes to standard error."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from novikoff.cli.visible import breaks_lines, in_line, visible
 
@@ -16,28 +15,31 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Skipped
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
+    from novikoff.parameters.parameter import Parameter
 
-FULL_MATRIX = 12  # classes, up to which the whole confusion matrix is shown
+FULL_MATRIX = 12  # the most classes whose whole confusion matrix is shown
 SHOWN = 3  # skipped lines
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the outcome."""
+    """Write a note, which is not part of the outcome."""
     say([f"novikoff: {text}"], err=True)
 
 
 def say(lines: Iterable[str], err: bool = False) -> None:
-    """Lines for people: each stays one, whatever names and labels are in it."""
-    typer.echo("\n".join(map(in_line, lines)), err=err)
+    """Write lines of text: each stays one line, whatever names and labels it contains."""
+    if not (text := "\n".join(map(in_line, lines))):
+        return
+    print(text, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def write_json(value: dict[str, Any]) -> None:
-    """One object on one line; what JSON cannot say (NaN, infinity) is null."""
-    typer.echo(json_line(_sayable(value)))
+    """Write one object on one line; NaN and infinity, which JSON lacks, become null."""
+    print(json_line(_finite(value)), flush=True)
 
 
 def json_line(value: Any) -> str:
-    """One line of JSON, which is one for whoever splits it, and nothing to a terminal."""
+    """One line of JSON, without characters that end a line or control a terminal."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
@@ -46,27 +48,27 @@ def check_labels(names: Iterable[str], instead: str) -> None:
     for name in names:
         if breaks_lines(name):
             raise ValueError(
-                f"the label {name!r} has a line break, a tab or another control character, for which lines "
-                f"of text have no place: {instead}"
+                f"the label {name!r} contains a line break, tab or other control character, which a line of "
+                f"text cannot hold: {instead}"
             )
 
 
-def _sayable(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _sayable(item) for key, item in value.items()}
+        return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_sayable(item) for item in value]
+        return [_finite(item) for item in value]
     if hasattr(value, "item"):  # a NumPy scalar
-        return _sayable(value.item())
+        return _finite(value.item())
     return value
 
 
 def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
-    """What there is to know of a kernel model besides its report: the kernel, the supports, what predicts."""
+    """The facts of a kernel model that are not in its report: kernel, supports, prediction."""
     from novikoff.kernel.dual_model import DualModel
-    from novikoff.kernel.fitting import way_of
+    from novikoff.kernel.settings import way_of
 
     dual, way = model.dual, way_of(model.dual, model.predict_with)
     ways = {"voted": "the votes of all hypotheses", "averaged": "their mean", "last": "the last one"}
@@ -81,8 +83,20 @@ def kernel_facts(model: KernelModel) -> list[tuple[str, str]]:
     ]
 
 
+def made_with(parameters: dict[str, Any], table: Mapping[str, Parameter]) -> str:
+    """The parameters of a model that differ from the defaults, and its format and epochs."""
+
+    def shown(name: str, value: Any) -> bool:
+        known = table.get(name)
+        usual = known is not None and (value == known.default or value in ([], {}, None))
+        return name in ("format", "max_epochs") or not usual
+
+    made = sorted(parameters.items())
+    return ", ".join(f"{name}={value}" for name, value in made if shown(name, value)) or "the defaults"
+
+
 def size_of(path: str | os.PathLike[str]) -> str:
-    """The size of a file, as people say it."""
+    """The size of a file, for people."""
     size = float(os.path.getsize(path))  # noqa: PTH202
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
@@ -92,7 +106,7 @@ def size_of(path: str | os.PathLike[str]) -> str:
 
 
 def skipped_lines(skipped: Skipped) -> list[str]:
-    """What was passed over: the count and the first few."""
+    """The lines that were skipped: their count and the first few."""
     if not skipped.count:
         return []
     lines = [f"  {'skipped':<10} {skipped.count:,} malformed line(s):"]
@@ -104,13 +118,12 @@ def skipped_lines(skipped: Skipped) -> list[str]:
 
 def headline(evaluation: Evaluation) -> str:
     """Accuracy in one line."""
-    return (
-        f"{100 * evaluation.accuracy:.2f} % right: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
-    )
+    right = f"{100 * evaluation.accuracy:.2f} % correct"
+    return f"{right}: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:
-    """All there is to say about an evaluation."""
+    """All figures of an evaluation."""
     lines = [headline(evaluation)]
     if evaluation.unknown:
         most = ", ".join(f"{label!r} ({n:,})" for label, n in evaluation.unknown.most_common(5))
@@ -127,7 +140,7 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
             max(len(_cut(name, 10)), len(f"{column.max():,}"))
             for name, column in zip(names, evaluation.confusion.T, strict=True)
         ]
-        lines += ["", "rows of a class, and what they were taken for:"]
+        lines += ["", "rows of each class, and the classes predicted for them:"]
         cells = "  ".join(f"{_cut(name, 10):>{w}}" for name, w in zip(names, across, strict=True))
         lines.append(f"{'':<{wide}}  {cells}")
         for name, counts in zip(names, evaluation.confusion.tolist(), strict=True):

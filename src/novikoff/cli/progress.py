@@ -1,4 +1,4 @@
-"""A live bar on standard error, while a command goes over files."""
+"""A progress bar on standard error while a command reads files or works."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from novikoff.data.sources.progress import Progress, Watch
 
-EVERY = 0.1  # seconds between two changes of the bar
+EVERY = 0.1  # seconds between updates of the bar
 
 
 @contextmanager
-def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
-    """What to call after every block; None when nobody looks: not a terminal, or not wanted."""
+def bar(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
+    """Show a bar, and yield a callback for every block; None if not wanted, or without a terminal."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
@@ -25,14 +25,14 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
-    except ImportError:  # the bar is a comfort, not a need
+    except ImportError:  # the bar is optional
         yield None
         return
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}"))
-    terminal = getattr(sys.stderr, "stream", sys.stderr)  # the bar is drawn by what others must not say
-    with Bar(*columns, console=Console(file=terminal), transient=True, refresh_per_second=8) as bar:
-        task = bar.add_task("starting", total=None, figures="")
+    terminal = getattr(sys.stderr, "stream", sys.stderr)  # the bar needs control characters
+    with Bar(*columns, console=Console(file=terminal), transient=True, refresh_per_second=8) as shown:
+        task = shown.add_task("starting", total=None, figures="")
         last = 0.0
 
         def watch(progress: Progress) -> None:
@@ -41,7 +41,7 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
             if now - last >= EVERY:
                 last = now
                 epoch = _epoch(progress)
-                bar.update(
+                shown.update(
                     task,
                     description=f"{progress.doing}/{epochs}" if epochs and epoch else progress.doing,
                     completed=progress.consumed,
@@ -53,24 +53,24 @@ def shown(wanted: bool, epochs: int = 0) -> Iterator[Watch | None]:
 
 
 @contextmanager
-def told(wanted: bool) -> Iterator[Callable[[str, float | None], None] | None]:
-    """What long work that goes over no files calls with a text and the fraction that is done."""
+def by_fraction(wanted: bool) -> Iterator[Callable[[str, float | None], None] | None]:
+    """A bar for work that reads no files: the callback takes a text and the fraction done."""
     started = time.monotonic()
-    with shown(wanted) as watch:
+    with bar(wanted) as watch:
         if watch is None:
             yield None
             return
         from novikoff.data.sources.progress import Progress
 
-        def tell(text: str, fraction: float | None) -> None:
+        def show(text: str, fraction: float | None) -> None:
             size, done = (None, 0) if fraction is None else (1000, round(1000 * fraction))
             watch(Progress(text, 0, done, size, 0, time.monotonic() - started))
 
-        yield tell
+        yield show
 
 
-def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:
-    """Two functions for a fit in memory: to call after every block that is read, and after every epoch."""
+def by_epoch(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] | None]:
+    """Callbacks for a fit in memory: one for every block that is read, one for every epoch."""
     if watch is None:
         return None, None
     from novikoff.data.sources.progress import Progress
@@ -90,13 +90,13 @@ def in_memory(watch: Watch | None) -> tuple[Watch | None, Callable[[Any], None] 
 
 
 def _epoch(progress: Progress) -> int:
-    """The number of the epoch under way; 0 for another pass."""
+    """The number of the current epoch; 0 for any other pass."""
     found = re.fullmatch(r"epoch (\d+)", progress.doing)
     return int(found[1]) if found else 0
 
 
 def figures(progress: Progress, passes_to_come: int = 0) -> str:
-    """Speed, mistakes and time left, in one line; with more passes to come, the most time that is left.
+    """Speed, mistakes and time left, in one line; with more passes to come, an upper bound on the time left.
 
     >>> from novikoff.data.sources.progress import Progress
     >>> figures(Progress("epoch 1", 30_000, 1_000_000, 4_000_000, 600, 2.0))

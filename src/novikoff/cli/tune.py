@@ -1,214 +1,143 @@
-"""`novikoff tune`: the best way to learn from files, by rows held out; then a model from all of them."""
+"""`novikoff tune`: choose how to learn by held-out rows, then learn a model from all rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from novikoff.cli import modelpath, output, progress
-from novikoff.cli.evaluate import evaluated
-from novikoff.cli.fit import Passes, classes_of
-from novikoff.cli.opening import open_data
-from novikoff.cli.options import (
-    Columns,
-    Labelling,
-    Learning,
-    Output,
-    Reading,
-    SavedAs,
-    class_weights,
-    default,
-    option,
-    read,
-    shaping,
-)
+from novikoff.cli import options as opt
+from novikoff.cli import output, progress
+from novikoff.cli.inputs import open_labelled, open_to_learn
+from novikoff.cli.learning import classes_of, settings_of
+from novikoff.cli.options import Argument, Options, UsageError
+from novikoff.cli.parser import command
+from novikoff.cli.paths import model_path
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
     from novikoff.linear.model import LinearModel
-    from novikoff.tuning import Grid, Outcome, TuneResult
+    from novikoff.tuning import Outcome, TuneResult
 
-SHOWN = 10  # candidates
-
-
-@dataclass
-class Trying:
-    """What is tried, and how it is judged."""
-
-    folds: Annotated[int, option("folds")] = default("folds")
-    split: Annotated[float | None, option("split")] = default("split")
-    rules: Annotated[str, option("rules")] = ",".join(default("rules"))
-    average: Annotated[str, option("averages", "--average", metavar="both|yes|no")] = "both"
-    epochs: Annotated[str, option("epochs")] = ",".join(map(str, default("epochs")))
-    scales: Annotated[str, option("scales")] = ",".join(each or "none" for each in default("scales"))
-    Cs: Annotated[str, option("Cs", "--C")] = ",".join(f"{c:g}" for c in default("Cs"))
-    random_state: Annotated[int, option("random_state")] = default("random_state")
-
-    def grid(self) -> Grid:
-        from novikoff.tuning import Grid
-
-        return Grid(
-            rules=read("rules", self.rules),
-            averages=read("averages", self.average),
-            epochs=read("epochs", self.epochs),
-            scales=read("scales", self.scales),
-            Cs=read("Cs", self.Cs),
-        )
+SHOWN = 10  # candidates that are listed
+SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 
 
-@dataclass
-class Same:
-    """What is the same for all that is tried."""
-
-    fit_intercept: Annotated[bool, option("fit_intercept", "--intercept/--no-intercept")] = default(
-        "fit_intercept"
-    )
-    intercept_scaling: Annotated[float, option("intercept_scaling")] = default("intercept_scaling")
-    ties: Annotated[str, option("ties")] = default("ties")
-    margin: Annotated[float, option("margin")] = default("margin")
-    multiclass: Annotated[str, option("multiclass")] = default("multiclass")
-    class_weight: Annotated[str | None, option("class_weight", metavar="balanced|LABEL=WEIGHT,...")] = (
-        default("class_weight")
-    )
-
-    def learning(self, **chosen: Any) -> Learning:
-        return Learning(**vars(self), **chosen)
-
-
-def tune(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA",
-            help="Files to learn from, one after the other; a pattern in quotes.",
-            show_default=False,
+@command(
+    Argument("data", "DATA...", "Files to learn from, one after the other; a pattern in quotes."),
+    groups={
+        "Options": (opt.TEST, opt.SAVED_AS),
+        "What is tried": (
+            *("folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
         ),
-    ],
-    *,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Files to evaluate the final model on, once; they choose nothing. Can be given several "
-            "times.",
-        ),
-    ] = None,
-    model: SavedAs = None,
-    trying: Trying,
-    same: Same,
-    labelling: Labelling,
-    reading: Reading,
-    columns: Columns,
-    cache: Annotated[bool, option("cache")] = default("cache"),
-    out: Output,
-) -> None:
+        "The same for all that is tried": SAME,
+        "Labels": opt.LABELS,
+        "Reading files": opt.READING,
+        "Columns and features": (*opt.COLUMNS, "cache"),
+        "Output": opt.OUTPUT,
+    },
+)
+def tune(options: Options) -> None:
     """Choose rule, averaging, epochs and scaling by held-out rows, then learn from all rows.
 
     For example: novikoff tune train.svm --test test.svm --rules perceptron,pa1 --C 0.1,1 --model
     spam.novikoff
 
     The files are read several times, in their own order and block by block. Which rows are held out depends
-    on their number and --random-state alone. The model is that of 'novikoff fit' with the chosen options.
+    only on the number of rows and --random-state. The model is what 'novikoff fit' gives with these options.
     """
     from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.evaluation import evaluate
     from novikoff.linear.model import LinearModel
-    from novikoff.tuning import tune
+    from novikoff.tuning import Grid, tune
 
-    files = ByteStream(data)  # whether they are there
-    if test:
-        ByteStream(test)
+    files = ByteStream(options.data)  # checks that they exist
+    if options.test:
+        ByteStream(options.test)
     if not files.can_reread:
         raise ValueError(
             f"{files.name} can be read only once, which is not enough for tuning: save it to a file."
         )
-    if labelling.grows:
-        raise typer.BadParameter("tuning finds the classes first: they cannot grow.", param_hint="--classes")
-    path = model or modelpath.default_path(files.names[0])
-    modelpath.check_writable(path)
-    source = open_data(data, **reading.given(), **columns.given())
-    if cache:
-        from novikoff.data.sources.cache import cached
-
-        source = cached(source)
-    classes = classes_of(labelling)
-    quiet = out.quiet or out.json
-    with progress.shown(not quiet) as watch:
+    if options.classes == "grow":
+        raise UsageError("tuning finds the classes first, so they cannot grow.", "--classes")
+    path = model_path(options.model, files.names[0])
+    source = open_to_learn(options)
+    classes = classes_of(options)
+    quiet = options.quiet or options.json
+    usual = opt.defaults((*opt.LEARNING, *opt.PASSES))
+    kept = opt.saved(options, SAME, opt.LABELS, opt.READING, opt.COLUMNS)
+    with progress.bar(not quiet) as watch:
         result = tune(
             source,
             classes,
-            same.learning().settings(),
-            trying.grid(),
-            folds=trying.folds,
-            split=trying.split,
-            random_state=trying.random_state,
-            class_weight=class_weights(same.class_weight),
-            n_jobs=reading.n_jobs,
+            settings_of(Options(**usual | kept)),
+            Grid(**{name: vars(options)[name] for name in ("rules", "averages", "epochs", "scales", "Cs")}),
+            folds=options.folds,
+            split=options.split,
+            random_state=options.random_state,
+            class_weight=options.class_weight,
+            n_jobs=options.n_jobs,
             watch=watch,
         )
     best, learned = result.best, result.learned
     assert learned is not None
-    learning = same.learning(rule=best.rule, average=best.average, C=best.C, scale=best.scale)
-    made = shaping(learning, Passes(max_epochs=best.epochs), labelling, reading, columns)
-    linear = LinearModel(
+    chosen = {name: getattr(best, name) for name in ("rule", "average", "C", "scale")}
+    model = LinearModel(
         learned.model,
         learned.classes,
         source.features,
         scaling=learned.scaling,
-        parameters=made | {"format": source.format},
+        parameters=usual | kept | chosen | {"max_epochs": best.epochs, "format": source.format},
         run=learned.run,
     )
-    linear.save(path)
+    model.save(path)
     tested: Evaluation | None = None
     try:
-        if test:
-            with progress.shown(not quiet) as watch:
-                tested, _ = evaluated(path, test, reading, watch)
-    finally:  # the model is there, whatever is wrong with the test
-        _show(result, linear, path, tested, trying, out)
+        if options.test:
+            with progress.bar(not quiet) as watch:
+                tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
+                tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
+    finally:  # the model is reported even if the test fails
+        _show(result, model, path, tested, options)
     if not quiet and classes.seen is not None and classes.seen.are_long:
         output.note(
-            "rows of one class lie together in the files, and to learn them in that order misleads: mix the "
-            "lines before."
+            "rows of one class are grouped together in the files, and this order gives poor weights: "
+            "shuffle the lines first."
         )
 
 
 def _show(
     result: TuneResult,
-    linear: LinearModel,
+    model: LinearModel,
     path: Path,
     tested: Evaluation | None,
-    trying: Trying,
-    out: Output,
+    options: Options,
 ) -> None:
-    report = linear.report
+    report = model.report
     assert report is not None
-    if out.json:
+    if options.json:
         output.write_json(
             {
                 "model": str(path),
                 "rows": result.n_rows,
-                "folds": None if trying.split is not None else trying.folds,
-                "split": trying.split,
+                "folds": None if options.split is not None else options.folds,
+                "split": options.split,
                 "best": vars(result.best),
                 "tried": [_figures(outcome) for outcome in result.table],
                 "report": report.to_dict(),
                 "test": None if tested is None else tested.to_dict(),
-                "parameters": linear.parameters,
+                "parameters": model.parameters,
             }
         )
         return
-    lines = [_head(result, trying), *_lines(result.table), "", *str(report).split("\n")]
+    lines = [_head(result, options), *_lines(result.table), "", *str(report).split("\n")]
     if tested is not None:
         lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)
 
 
-def _head(result: TuneResult, trying: Trying) -> str:
-    how = f"{trying.folds} folds" if trying.split is None else f"a split of {trying.split:g}"
+def _head(result: TuneResult, options: Options) -> str:
+    how = f"{options.folds} folds" if options.split is None else f"a split of {options.split:g}"
     count = sum(result.table[0].held_out)
     return f"tried {len(result.table)} ways to learn on {how} of {result.n_rows:,} rows ({count:,} held out):"
 
@@ -231,5 +160,9 @@ def _lines(table: list[Outcome]) -> list[str]:
 
 
 def _figures(outcome: Outcome) -> dict[str, Any]:
-    said = {"accuracy": outcome.accuracy, "by_fold": outcome.by_fold}
-    return vars(outcome.candidate) | said | {"correct": sum(outcome.correct), "rows": sum(outcome.held_out)}
+    return vars(outcome.candidate) | {
+        "accuracy": outcome.accuracy,
+        "by_fold": outcome.by_fold,
+        "correct": sum(outcome.correct),
+        "rows": sum(outcome.held_out),
+    }

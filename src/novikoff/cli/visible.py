@@ -1,7 +1,7 @@
-"""Text from outside, made safe to print, and standard streams that nothing else reaches a terminal through.
+"""Untrusted text made safe to print, and standard streams that write only such text to a terminal.
 
-Names, labels and file names come from files that others have written. A terminal obeys some characters
-instead of showing them; those are shown as escapes, the same that JSON has.
+Names, labels and file names come from files that others wrote. Characters that control a terminal are
+shown as escapes, in JSON's notation.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
-# C0 and C1 controls, DEL, what ends lines or turns the direction of text, and halves of surrogate pairs.
+# C0 and C1 controls, DEL, line ends, changes of text direction, and halves of surrogate pairs.
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_TEXT, _IN_LINE = re.compile(f"[{_UNSAFE}]"), re.compile(f"[{_UNSAFE}\t\n]")
-PIPE_CLOSED = 141  # as a shell says it of a process that ends by SIGPIPE: 128 + 13
+PIPE_CLOSED = 141  # a shell's exit code for a process that SIGPIPE ends: 128 + 13
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -25,7 +25,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Lines of text in which a terminal finds nothing to obey.
+    """Lines of text without characters that control a terminal.
 
     >>> print(visible("a\\x1b[31mred\\u202e"))
     a\\u001b[31mred\\u202e
@@ -34,7 +34,7 @@ def visible(text: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """The same for one line, which stays one.
+    """The same for a single line, in which line breaks are escaped too.
 
     >>> in_line("a\\nb") == "a\\\\nb"
     True
@@ -43,12 +43,12 @@ def in_line(text: str) -> str:
 
 
 def breaks_lines(text: str) -> bool:
-    """Whether the text cannot be a line, or a cell of one, as it is."""
+    """Whether the text, unescaped, cannot be a line or a cell of a line."""
     return _IN_LINE.search(text) is not None
 
 
 class OutputLost(Exception):
-    """Standard output cannot be written to; no error of a file, which commands may know what to do about."""
+    """Standard output cannot be written to; unlike an error of a file, no command handles it."""
 
     def __init__(self, reason: OSError) -> None:
         super().__init__(reason.strerror)
@@ -60,79 +60,50 @@ def _lost(reason: OSError) -> None:
 
 
 def _ignored(reason: OSError) -> None:
-    """There is nobody to tell."""
+    """Ignore a lost standard error: there is no other place for a message."""
 
 
-class _Bytes(io.BufferedIOBase):
-    """The bytes behind a stream, as they are: of data that a command writes to standard output."""
+class _Bytes(io.BufferedWriter):
+    """The unfiltered bytes behind a stream, for data that a command writes to standard output."""
 
-    def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
-        self._stream, self._failed = stream, failed
-
-    def writable(self) -> bool:
-        return True
+    def __init__(self, raw: io.RawIOBase, failed: Callable[[OSError], None]) -> None:
+        super().__init__(raw)
+        self._failed = failed
 
     def write(self, data: Any) -> int:
         try:
-            written: int = self._stream.write(data)
+            return super().write(data)
         except OSError as error:
             self._failed(error)
             return len(data)
-        return written
 
     def flush(self) -> None:
         try:
-            self._stream.flush()
+            super().flush()
         except OSError as error:
             self._failed(error)
 
-    def fileno(self) -> int:
-        return int(self._stream.fileno())
 
+class Visible(io.TextIOWrapper):
+    """A text stream that escapes unsafe characters."""
 
-class Visible(io.TextIOBase):
-    """A stream of text to which only what is visible gets through."""
-
-    errors = "replace"  # R ≥ γ in a terminal that has only ASCII
-    encoding = "utf-8"  # else click goes around this
-
-    def __init__(self, stream: TextIO, failed: Callable[[OSError], None]) -> None:
-        self.stream, self._failed = stream, failed
-        self.buffer = _Bytes(stream.buffer, failed)
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self.stream.isatty()
-
-    def fileno(self) -> int:
-        return self.stream.fileno()
+    stream: TextIO  # the stream it wraps
 
     def write(self, text: str) -> int:
-        try:
-            self.stream.write(visible(text))
-        except OSError as error:
-            self._failed(error)
+        super().write(visible(text))
         return len(text)
-
-    def flush(self) -> None:
-        try:
-            self.stream.flush()
-        except OSError as error:
-            self._failed(error)
 
 
 def _reserve() -> None:
-    """Open what was closed before the start, so that no file of ours gets the number of a standard stream.
+    """Reopen standard streams that were closed at start, so that no other file gets their numbers.
 
-    Writing to such a standard output fails, and is said to have failed, as it should be.
+    Writing to such a standard output fails, and is reported as an error.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # takes the lowest number that is free
+            os.open(os.devnull, mode)  # takes the lowest free number
 
 
 def guard() -> None:
@@ -142,14 +113,19 @@ def guard() -> None:
         stream = getattr(sys, name)
         if stream is None:
             stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        if isinstance(stream.buffer, io.RawIOBase):  # python -u: it may write but a part
-            whole = io.BufferedWriter(stream.buffer)
-            stream = io.TextIOWrapper(whole, encoding=stream.encoding, line_buffering=True)
-        stream.reconfigure(errors="replace")
-        setattr(sys, name, Visible(stream, failed))
+        # python -u has no buffer, and may write only a part.
+        raw = getattr(stream.buffer, "raw", stream.buffer)
+        shown = Visible(
+            _Bytes(raw, failed),
+            encoding=stream.encoding,
+            errors="replace",  # R ≥ γ in a terminal that has only ASCII
+            line_buffering=stream.line_buffering or raw is stream.buffer,
+        )
+        shown.stream = stream
+        setattr(sys, name, shown)
 
 
 def give_up() -> None:
-    """Let what is still to be written to standard output go nowhere: Python writes it when it ends."""
+    """Discard what is still buffered for standard output, which Python would write when it exits."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

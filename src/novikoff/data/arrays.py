@@ -1,15 +1,14 @@
-"""Arrays as rows: what can be read in place is, what must be converted is converted once.
+"""Arrays as rows: read in place where possible, otherwise converted once.
 
 Read in place: C-ordered float32, float64 and uint8 arrays (also slices of rows or of leading
 columns, and memory-mapped files), and CSR with float32 or float64 values and int32 or int64 indices.
 Copied once: Fortran order, CSC and other sparse formats, other number types, CSR rows whose indices
-are not in order. Numbers that no double holds are refused, or rounded where that is asked for
-(`rounding`).
+are not in order. Numbers that no double holds are refused, or rounded on request (`rounding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from hashlib import blake2b
 from mmap import ALLOCATIONGRANULARITY
 from numbers import Number
@@ -27,7 +26,7 @@ INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def is_readable(X: Any) -> bool:
-    """Whether the core can read `X` where it lies."""
+    """Whether the core can read `X` in place."""
     if isinstance(X, np.ndarray):
         if type(X) is not np.ndarray and isinstance(X, (np.matrix, np.ma.MaskedArray)):
             return False
@@ -55,27 +54,27 @@ def _rows_contiguous(X: np.ndarray[Any, Any]) -> bool:
 
 
 def check_sound(X: Any) -> None:
-    """Refuse a sparse matrix whose arrays do not fit each other: scipy's loops would leave their memory."""
+    """Refuse a sparse matrix whose arrays are inconsistent: SciPy's loops would read out of bounds."""
     if not hasattr(X, "indptr"):
         X = X.tocoo(copy=False)
         inner = zip(X.coords, X.shape, strict=True)
         if any(len(at) != len(X.data) or not _within(at, size) for at, size in inner):
-            raise ValueError(f"the sparse X is not sound: it stores values outside its shape, {X.shape}.")
+            raise ValueError(f"the sparse X is invalid: it stores values outside its shape, {X.shape}.")
         return
     rows, columns = (n // size for n, size in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True))
     if getattr(X, "format", "csr") == "csc":
         rows, columns = columns, rows
     check_indptr(X, rows)
     if not _within(X.indices, columns):
-        raise ValueError(f"the sparse X is not sound: its indices are not all from 0 to {columns - 1}.")
+        raise ValueError(f"the sparse X is invalid: its indices are not all from 0 to {columns - 1}.")
 
 
 def check_indptr(X: Any, rows: int) -> None:
-    """Refuse compressed rows (or columns) that do not lie within what is stored, one after the other."""
+    """Refuse compressed rows (or columns) that are not consecutive ranges of the stored values."""
     indptr, stored = X.indptr, min(len(X.data), len(X.indices))
     if len(indptr) != rows + 1 or not _within(indptr, stored + 1) or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(
-            "the sparse X is not sound: its indptr does not increase from 0 to the number of stored values, "
+            "the sparse X is invalid: its indptr does not increase from 0 to the number of stored values, "
             f"{stored}, in {rows} steps."
         )
 
@@ -85,9 +84,9 @@ def _within(indices: Any, size: int) -> bool:
 
 
 def with_one_index_width(X: Any) -> Any:
-    """A CSR or CSC matrix whose index arrays are both int32 or both int64, the wider of theirs; or itself.
+    """A CSR or CSC matrix whose index arrays share the wider type, int32 or int64; itself if it already does.
 
-    All arrays of it are contiguous.
+    All its arrays are contiguous.
     """
     wide: np.dtype[Any] = np.dtype(np.int32)
     for indices in (X.indices, X.indptr):
@@ -97,7 +96,7 @@ def with_one_index_width(X: Any) -> Any:
             wide = np.dtype(np.int64)
     if X.indices.dtype == X.indptr.dtype == wide and _arrays_contiguous(X):
         return X
-    import scipy.sparse as sp  # here: whoever reads from files does without it
+    import scipy.sparse as sp  # here: reading files does not need SciPy
 
     made = sp.csc_array if getattr(X, "format", "csr") == "csc" else sp.csr_array
     indices, indptr = (in_memory_order(a.astype(wide, copy=False)) for a in (X.indices, X.indptr))
@@ -106,15 +105,15 @@ def with_one_index_width(X: Any) -> Any:
 
 
 def read_matrix(X: Any, rounding: str = "never") -> Any:
-    """`X` as `rows_of` takes it: itself where that can be, else one copy of doubles.
+    """`X` as `rows_of` takes it: itself if possible, otherwise one copy as doubles.
 
     For callers without scikit-learn, whose `check_array` the estimators use.
     """
     if is_readable(X):
         return X
-    told = Rounding(rounding)
-    X = exact_rows(X, told)
-    told.warn(3)
+    rules = Rounding(rounding)
+    X = exact_rows(X, rules)
+    rules.warn(3)
     if is_sparse(X):
         import scipy.sparse as sp
 
@@ -128,12 +127,12 @@ def read_matrix(X: Any, rounding: str = "never") -> Any:
 
 
 def in_memory_order(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array whose numbers lie one after the other, each aligned; itself where they do."""
+    """A contiguous, aligned array; itself if it already is one."""
     return np.require(a, requirements=["C", "A"])
 
 
 def aligned(X: Any) -> Any:
-    """An array or CSR matrix that the core can read; a copy where a network put it anywhere in a buffer."""
+    """An array or CSR matrix that the core can read; a copy if a network buffer is not aligned."""
     if X is None or not isinstance(X, np.ndarray):
         return X if X is None else with_one_index_width(X)
     return np.require(X, requirements=["A"])
@@ -142,8 +141,8 @@ def aligned(X: Any) -> Any:
 def exact_rows(X: Any, rounding: Rounding) -> Any:
     """`X` as a sparse matrix or an array of real numbers, each of which a double holds.
 
-    Nothing is copied that holds only such numbers: its shape, order and type are not looked at. What else
-    there may be, frames, lists, objects, becomes an array of doubles.
+    Input that holds only such numbers is not copied, whatever its shape, order and type. Anything else
+    (frames, lists, objects) becomes an array of doubles.
     """
     if hasattr(X, "indptr") or hasattr(X, "tocsr"):
         return _exact_sparse(X, rounding)
@@ -154,14 +153,14 @@ def exact_rows(X: Any, rounding: Rounding) -> Any:
         masked = np.ma.getmaskarray(X)
         if masked.any():
             at = np.argwhere(masked)[0].tolist()
-            raise ValueError(f"X{at} is masked: fill what is masked first (X.filled), or remove such rows.")
+            raise ValueError(f"X{at} is masked: fill masked values first (X.filled), or remove such rows.")
         X = X.data
     if isinstance(X, list | tuple):
         _check_rectangular(X)
         for i, row in enumerate(X):
             if isinstance(row, np.ma.MaskedArray) and np.ma.getmaskarray(row).any():
                 raise ValueError(
-                    f"X[{i}] holds masked values: fill what is masked first, or remove such rows."
+                    f"X[{i}] holds masked values: fill masked values first, or remove such rows."
                 )
     array = as_array(X)
     if is_plain(array.dtype):
@@ -187,7 +186,7 @@ def _exact_sparse(X: Any, rounding: Rounding) -> Any:
 
     rows = X.tocsr() if hasattr(X, "tocsr") else X
     if rows.data.dtype.kind in "iu" and not getattr(rows, "has_canonical_format", True):
-        rows = in_order(rows)  # repeated entries are added up as integers, before they are doubles
+        rows = in_order(rows)  # duplicate entries are summed as integers, before the conversion to doubles
 
     def place(k: int) -> str:
         row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
@@ -210,7 +209,7 @@ def _exact_frame(X: Any, columns: Sequence[tuple[str, Any]], rounding: Rounding)
             values[nulls] = np.nan if values.dtype.kind in "fO" else values.dtype.type(0)
         out[:, j] = as_doubles(values, rounding, place)
         if nulls is not None:
-            out[nulls, j] = np.nan  # which is refused where the values are looked at
+            out[nulls, j] = np.nan  # the check of the values refuses it
     return out
 
 
@@ -228,7 +227,7 @@ def _check_rectangular(X: Sequence[Any]) -> None:
 def rows_of(X: Any) -> _core.Rows:
     """The native view of a matrix that `is_readable`, or of a `block.Csr`.
 
-    It has a copy of its own of CSR's `indptr`. The values, and `indices`, are read where they lie.
+    It copies CSR's `indptr`; the values and `indices` are read in place.
     """
     check_mapped(X)
     if is_sparse(X):
@@ -243,7 +242,7 @@ def some_rows(X: Any, rows: Any) -> Any:
 
 
 def in_order(X: Any) -> Any:
-    """A CSR copy with the indices of each row sorted and repeated ones added up."""
+    """A CSR copy with the indices of each row sorted and duplicates summed."""
     check_indptr(X, X.shape[0])
     X = X.copy()
     X.has_canonical_format = False
@@ -253,15 +252,15 @@ def in_order(X: Any) -> Any:
 
 
 def row_bytes(X: Any) -> int:
-    """About how many bytes one row takes."""
+    """The approximate size of one row in bytes."""
     if is_sparse(X):
         return 1 + int((X.data.itemsize + X.indices.itemsize) * X.nnz) // max(int(X.shape[0]), 1)
     return 1 + int(X.itemsize) * int(X.shape[1])
 
 
 def _memory_map(a: Any) -> Any:
-    """The memory-mapped array that an array is, or is a view of; None where it lies in memory."""
-    while type(a) is np.ndarray:  # as almost always, and soon told
+    """The memory-mapped array that an array is or is a view of; None if there is none."""
+    while type(a) is np.ndarray:  # nearly always, and quickly checked
         a = a.base
     while isinstance(a, np.ndarray):
         if isinstance(a, np.memmap) and a._mmap is not None:  # type: ignore[attr-defined]
@@ -271,15 +270,15 @@ def _memory_map(a: Any) -> Any:
 
 
 def is_memory_mapped(X: Any) -> bool:
-    """Whether a dense array lies in a memory-mapped file, directly or as a view."""
+    """Whether a dense array is memory-mapped, directly or as a view."""
     return _memory_map(X) is not None
 
 
 def check_mapped(X: Any) -> None:
-    """Refuse rows in a memory-mapped file that is shorter by now: reading what is gone ends the process.
+    """Refuse rows in a memory-mapped file that has been truncated: reading beyond its end kills the process.
 
-    It is asked before every call that goes over rows. A file that is cut short during such a call, some
-    hundredths of a second, still ends the process (SIGBUS): no one can look and read at once.
+    This is checked before every call that reads rows. A file that is truncated during such a call (some
+    hundredths of a second) still kills the process (SIGBUS): check and read cannot be one step.
     """
     if type(X) is np.ndarray and X.base is None:
         return
@@ -294,8 +293,8 @@ def check_mapped(X: Any) -> None:
             continue
         if size < needed:
             raise OSError(
-                f"{found.filename}: the mapped file has {size:,} bytes now, but {needed:,} are mapped: "
-                "it was cut short. Map it anew."
+                f"{found.filename}: the memory-mapped file has {size:,} bytes, but {needed:,} are mapped: "
+                "it was truncated. Map it again."
             )
 
 
@@ -326,16 +325,16 @@ def digest_of(*arrays: Any) -> str:
     return digest.hexdigest()
 
 
-# ---- rows that are no numbers --------------------------------------------------------------------------
+# ---- rows that are not numbers -------------------------------------------------------------------------
 def as_objects(X: Any) -> Any:
-    """X as an array of objects of shape (n,); None where it is a matrix of numbers."""
+    """X as an array of objects of shape (n,); None if it is a matrix of numbers."""
     if hasattr(X, "indptr") or hasattr(X, "tocsr"):
         return None
     if isinstance(X, list | tuple):
         if not X or _is_numbers(X[0]):
             return None
         objects = np.empty(len(X), dtype=object)
-        for i, x in enumerate(X):  # one by one: an array would be made of lists of one length
+        for i, x in enumerate(X):  # one by one: NumPy would make a matrix of lists of equal length
             objects[i] = x
         return objects
     array = np.asarray(X)
@@ -350,3 +349,38 @@ def _is_numbers(row: Any) -> bool:
     if not isinstance(row, Sequence) or isinstance(row, str | bytes):
         return False
     return all(isinstance(value, Number) for value in row)
+
+
+# ---- what a native loop found wrong -------------------------------------------------------------------
+class UnsortedIndices(Exception):
+    """A CSR matrix has rows whose indices are not strictly increasing."""
+
+
+def raise_problem(
+    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
+) -> None:
+    """Raise the problem that a loop reported, if any, as one clear error. `where` names the row."""
+    if not problem:
+        return
+    if where is not None:
+        try:
+            raise_problem(problem, row, X, largest)
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{where(row)}: {error}") from None
+    if problem == "not finite":
+        column, value = first_not_finite(X, row)
+        shown = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
+        )
+    if problem == "bad index":
+        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        if part.min() < 0 or part.max() >= X.shape[1]:
+            wrong = int(part.min() if part.min() < 0 else part.max())
+            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
+        raise UnsortedIndices
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
+    raise OverflowError(
+        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
+        f"(its rows then have norms near 1). The model is as it was before the call."
+    )

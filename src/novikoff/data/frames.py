@@ -1,4 +1,4 @@
-"""Columns of data frames as arrays: of pandas, polars and pyarrow, none of which is imported here."""
+"""Columns of pandas, polars and pyarrow data frames as arrays, without importing these libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 def frame_columns(X: Any) -> list[tuple[str, Any]] | None:
-    """The columns of a data frame with their names; None where X is none, or holds plain numbers only."""
+    """The columns of a data frame with their names; None if X is not one, or holds only plain numbers."""
     if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:  # pandas
         types = [getattr(dtype, "subtype", dtype) for dtype in X.dtypes]  # of sparse columns
         if all(map(is_plain, types)):
@@ -33,13 +33,13 @@ def is_column(values: Any) -> bool:
 
 
 def column_array(column: Any) -> tuple[Array, Marks | None]:
-    """A column's values in their own type, anything where there is none; and where that is, if anywhere."""
+    """A column's values in their own type, and which are missing (their values are arbitrary), if any."""
     if hasattr(column, "to_pylist"):  # pyarrow
         if not column.null_count:
             return np.asarray(column), None
         return _objects(column.to_pylist())
     if hasattr(column, "null_count"):  # polars
-        if not column.null_count() and str(column.dtype) not in ("Int128", "UInt128"):  # no type of NumPy's
+        if not column.null_count() and str(column.dtype) not in ("Int128", "UInt128"):  # not in NumPy
             whole = np.asarray(column.to_numpy())
             return (whole, None) if whole.dtype.kind != "O" else _objects(column.to_list())
         return _objects(column.to_list())

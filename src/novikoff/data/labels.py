@@ -1,4 +1,4 @@
-"""Class labels: numbering them, meeting new ones, renaming them."""
+"""Class labels: how they are numbered, added and renamed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ import numpy.typing as npt
 
 from novikoff.data.rounding import nearest_double
 from novikoff.data.text_labels import TextLabels, is_text, text_array
-from novikoff.parameters.table import OTHER
+from novikoff.parameters.files import OTHER
 
 Ints = npt.NDArray[np.int32]
 Labels = npt.NDArray[Any]
 Given = Labels | TextLabels  # the labels of rows: numbers, or text
 
-FEW = 32  # rows for which a dict is faster than NumPy
+FEW = 32  # rows up to which a dict is faster than NumPy
 
 
 def number(y: Labels) -> tuple[Labels, Ints]:
     """The classes found in `y`, sorted, and each row's index among them."""
     if y.dtype.kind in "iub" and len(y) and int(y.max()) - int(y.min()) < 1000:
-        low = int(y.min())  # a short range of integers: counted instead of sorted
-        beyond = y.dtype.kind == "u" and y.dtype.itemsize == 8  # of int64
+        low = int(y.min())  # integers in a short range are counted instead of sorted
+        beyond = y.dtype.kind == "u" and y.dtype.itemsize == 8  # may exceed int64
         places = (y - y.min()).astype(np.int64) if beyond else y.astype(np.int64) - low
         present = np.bincount(places) > 0
         found = [low + k for k in np.flatnonzero(present).tolist()]
         return np.array(found, dtype=y.dtype), (np.cumsum(present) - 1).astype(np.int32)[places]
     try:
-        classes = np.unique(y[:1000])  # sorting all of a long y is slower than an epoch
+        classes = np.unique(y[:1000])  # sorting a long y takes longer than an epoch
         labels = Classes(classes).find(y)
         if labels.min(initial=0) < 0:
             classes, places = np.unique(y, return_inverse=True)
@@ -44,7 +44,7 @@ def number(y: Labels) -> tuple[Labels, Ints]:
 
 
 def check_labels(y: Labels) -> Labels:
-    """`y` itself, when all of it can be class labels."""
+    """`y` itself, if all its values can be class labels."""
     if y.dtype.kind == "f":
         if np.isnan(y).any():
             raise ValueError("Input y contains NaN: every row needs a label.")
@@ -57,9 +57,9 @@ def check_labels(y: Labels) -> Labels:
 
 
 def precedes(label: Any, other: Any) -> bool:
-    """Whether a label is the first (−) of two classes although `other` was met before it.
+    """Whether a label is the first (−) of two classes although `other` appeared before it.
 
-    Numbers and booleans are in their order; of other labels the one that was met first is the first.
+    Numbers and booleans are sorted; other labels stay in order of appearance.
 
     >>> precedes(-1, 1), precedes(False, True), precedes("a", "b")
     (True, True, False)
@@ -69,7 +69,7 @@ def precedes(label: Any, other: Any) -> bool:
 
 
 class Classes:
-    """The classes of a model, in its own order, and the way from labels to their indices."""
+    """The classes of a model, in its order, and the mapping from labels to their indices."""
 
     def __init__(self, labels: Labels) -> None:
         self.labels = labels
@@ -91,7 +91,7 @@ class Classes:
         return np.where(self._sorted[places] == y, self._order[places], -1).astype(np.int32)
 
     def _share_a_type(self, y: Labels) -> bool:
-        """Whether NumPy compares these labels without rounding them: integers beyond 2⁵³ need one type."""
+        """Whether NumPy compares these labels without rounding: integers beyond 2⁵³ need one type."""
         kinds = {y.dtype.kind, self.labels.dtype.kind}
         if len(kinds) == 1 or not kinds <= set("iuf"):
             return True
@@ -99,9 +99,9 @@ class Classes:
         return all(int(a.min()) >= -(2**53) and int(a.max()) <= 2**53 for a in numbers)
 
     def meet(self, y: Labels, *, grow: bool) -> tuple[Classes, Ints]:
-        """The classes with those of `y` added at the end, where that is allowed, and y's indices.
+        """The classes with those of `y` added at the end, if that is allowed, and y's indices.
 
-        A single class may always be given its second, which comes before it where `precedes` says so.
+        A second class may always be added to a single one; it comes first if `precedes` says so.
         """
         if len(y) <= FEW:
             few = [self._index.get(label, -1) for label in y.tolist()]
@@ -122,13 +122,13 @@ class Classes:
         if (new.dtype.kind in "iufb") != (self.labels.dtype.kind in "iufb"):
             raise _mixed(np.concatenate([self.labels.astype(object), new.astype(object)]))
         if alone:
-            second = y[int(np.argmax(labels < 0))]  # the first to come
+            second = y[int(np.argmax(labels < 0))]  # the first to appear
             new = np.concatenate([new[new == second], new[new != second]])
         joined = np.concatenate([self.labels, new])  # at the end: no class changes its index
         for label, held in zip([*self.labels.tolist(), *new.tolist()], joined.tolist(), strict=True):
             if label != held:
                 raise ValueError(
-                    f"the label {label!r} is an integer that no double holds, and the other labels are of "
+                    f"the label {label!r} is an integer that no double holds, and the other labels have "
                     "another type: use integers of one type, or text."
                 )
         if alone and precedes(*joined[1::-1].tolist()):
@@ -137,11 +137,11 @@ class Classes:
         return grown, grown.find(y)
 
     def turned(self, before: Classes) -> bool:
-        """Whether the only class there was before is the second now."""
+        """Whether the only previous class is now the second."""
         return len(before.labels) == 1 < len(self.labels) and bool(self.labels[0] != before.labels[0])
 
     def check_same(self, classes: Any) -> None:
-        """Refuse another declaration than the first."""
+        """Refuse a declaration that differs from the first."""
         if set(np.asarray(classes).tolist()) != set(self._index):
             raise ValueError(
                 f"`classes={list(classes)}` is not the same as on last call to partial_fit, "
@@ -150,14 +150,14 @@ class Classes:
 
 
 def whole(labels: npt.NDArray[np.float64]) -> Labels:
-    """Numbers as int64 when nothing is lost by it."""
+    """Numbers as int64 when that is lossless."""
     if np.all(np.abs(labels) <= 2.0**53) and np.all(labels == np.trunc(labels)):
         return labels.astype(np.int64)
     return labels
 
 
 def as_text(label: Any) -> str:
-    """A label as it is written: 1 for 1.0."""
+    """A label as text: 1 for 1.0."""
     if isinstance(label, str):
         return str(label)  # not NumPy's
     try:
@@ -167,14 +167,14 @@ def as_text(label: Any) -> str:
 
 
 def declared_number(label: Any) -> float:
-    """The number that a declared label means, as files have it; a ValueError where no double is that.
+    """The number that a declared label means, as in files; a ValueError if no double holds it.
 
     >>> declared_number("1"), declared_number(2)
     (1.0, 2.0)
     """
     number, exact = nearest_double(label)
     if not exact or not math.isfinite(number):
-        raise ValueError(f"the label {label!r} is no number that a double holds")
+        raise ValueError(f"the label {label!r} is not a number that a double holds")
     return number
 
 
@@ -186,7 +186,7 @@ class Renaming:
     positive: str | None = None
 
     def __call__(self, labels: Given) -> Given:
-        """The new labels: numbers where all of them still are.
+        """The new labels: numbers if all of them still are numbers.
 
         >>> Renaming({"ham.": "ham"})(np.array(["ham.", "spam"])).tolist()
         ['ham', 'spam']
@@ -212,26 +212,26 @@ class Renaming:
 
 
 class LabelRuns:
-    """How often each class comes, and how often the class changes from one row to the next."""
+    """How often each class occurs, and how often the class changes from one row to the next."""
 
     def __init__(self) -> None:
         self.counts = np.zeros(0, dtype=np.int64)
         self.changes = 0
 
     def add(self, places: Ints) -> None:
-        """Take note of consecutive rows."""
+        """Count consecutive rows."""
         counts = np.bincount(places, minlength=len(self.counts))
         counts[: len(self.counts)] += self.counts
         self.counts = counts
         self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
 
     def turn(self) -> None:
-        """The only class so far is the second of two."""
+        """Make the only class so far the second of two."""
         self.counts = np.concatenate([[0], self.counts])
 
     @property
     def are_long(self) -> bool:
-        """Whether the class changes less than half as often as in rows that lie in no order.
+        """Whether the class changes less than half as often as in randomly ordered rows.
 
         >>> runs = LabelRuns()
         >>> runs.add(np.repeat([0, 1, 2], 100))
@@ -243,15 +243,15 @@ class LabelRuns:
 
 
 class UnseenClass(Exception):
-    """A label that is none of the classes found before."""
+    """A label that is not one of the classes found before."""
 
 
 class StreamClasses:
-    """The classes of a stream: declared, found before, or added in the order of their appearance.
+    """The classes of a stream: declared, found before, or added in order of appearance.
 
-    Declared and found classes keep their number; another label is an error where they were declared, and
-    `UnseenClass` where they were found. Of those that are added the first two are numbered as `precedes`
-    says, the others as they come.
+    Declared and found classes keep their number; another label is an error if they were declared, and
+    `UnseenClass` if they were found. Of added classes, the first two are numbered by `precedes`, and the
+    others in order of appearance.
     """
 
     def __init__(
@@ -260,11 +260,11 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
-        self.seen: LabelRuns | None = LabelRuns()  # None: not all of it
+        self.seen: LabelRuns | None = LabelRuns()  # None: not all rows were counted
 
     @property
     def n_classes(self) -> int:
-        """How many there are so far."""
+        """The number of classes so far."""
         return 0 if self.classes is None else len(self.classes.labels)
 
     @property
@@ -275,7 +275,7 @@ class StreamClasses:
         return whole(labels) if labels.dtype.kind == "f" else labels
 
     def find(self, labels: Given, where: Callable[[int], str]) -> Ints:
-        """The class of each row. Where classes grow, new ones come last, in order of appearance."""
+        """The class of each row. If classes grow, new ones come last, in order of appearance."""
         labels = self.rename(_as_codes(labels))
         if self.classes is None:
             self.classes = self._first(labels)
@@ -287,7 +287,7 @@ class StreamClasses:
                 row = int(np.argmax(places < 0))
                 listed = ", ".join(as_text(c) for c in known.labels[:20].tolist())
                 raise ValueError(
-                    f"{where(row)}: the label {as_text(labels[row])!r} is none of the classes {listed}."
+                    f"{where(row)}: the label {as_text(labels[row])!r} is not one of the classes {listed}."
                 )
             if not self.grows:
                 raise UnseenClass
@@ -334,17 +334,17 @@ class StreamClasses:
         else:
             declared = text_array([as_text(label) for label in self.declared])
         if len(np.unique(declared)) < max(len(declared), 2):
-            raise ValueError("at least two different classes must be declared, each once.")
+            raise ValueError("declare at least two different classes, each once.")
         return Classes(declared)
 
     def _grown(self, labels: Labels) -> Classes:
-        """The classes of labels in the order of their appearance."""
+        """The classes of labels in order of appearance."""
         if (len(labels) > 1 and self.n_classes < 2) and precedes(*labels[1::-1].tolist()):
             labels[:2] = labels[1::-1]
         return Classes(labels)
 
     def add(self, labels: Given, where: Callable[[int], str]) -> None:
-        """Take note of these labels, before any is learned."""
+        """Add the classes of these labels, before any is learned."""
         labels = self.rename(_as_codes(labels))
         found = _as_they_come(labels)
         if self.classes is not None:
@@ -357,7 +357,7 @@ class StreamClasses:
 
 
 def counts_of(labels: Given) -> dict[Any, int]:
-    """How often each label comes.
+    """How often each label occurs.
 
     >>> counts_of(TextLabels.of(["b", "a", "b"])), counts_of(np.array([2.0, 1.0, 2.0]))
     ({'b': 2, 'a': 1}, {1.0: 1, 2.0: 2})
@@ -374,14 +374,14 @@ def _as_codes(labels: Given) -> Given:
 
 
 def _behind(labels: Labels, more: Labels) -> Labels:
-    """Distinct labels, and more of their kind."""
+    """Distinct labels, followed by more of the same kind."""
     if not is_text(labels):
         return np.concatenate([labels, more])
     return text_array([*labels.tolist(), *more.tolist()])
 
 
 def _as_they_come(labels: Given) -> Labels:
-    """The different labels, in the order of their appearance."""
+    """The distinct labels, in order of appearance."""
     if isinstance(labels, TextLabels):
         return text_array(labels.texts)
     found, first = np.unique(labels, return_index=True)
@@ -390,4 +390,4 @@ def _as_they_come(labels: Given) -> Labels:
 
 def _mixed(labels: Labels) -> TypeError:
     kinds = sorted({type(label).__name__ for label in labels.tolist()})
-    return TypeError(f"Labels must all be of one kind, but y mixes {' and '.join(kinds)}.")
+    return TypeError(f"All labels must be of one kind, but y mixes {' and '.join(kinds)}.")

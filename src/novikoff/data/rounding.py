@@ -1,9 +1,9 @@
-"""Numbers as doubles: exactly, or not at all, or rounded where that is asked for.
+"""Numbers as doubles: exact, refused, or rounded on request.
 
 A double holds every integer up to 2⁵³, and beyond it those with at most 53 significant bits. Verdicts, bounds
 and certificates are about the doubles, so an integer, a timestamp, a long double or a fraction that no double
-holds is refused: two rows could otherwise become one without a word. Decimals (`decimal.Decimal`, and text
-with a point or an exponent) mean the double nearest to them; digits alone are an integer.
+holds is refused: otherwise two rows could silently become equal. Decimals (`decimal.Decimal`, and text
+with a point or an exponent) mean the double nearest to them; digits only are an integer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 
-INTEGER = re.compile(r"[+-]?\d+", re.ASCII)  # what text is an integer, and no decimal
+INTEGER = re.compile(r"[+-]?\d+", re.ASCII)  # text that is an integer, not a decimal
 EXACT_UP_TO = 2**53
 ADVICE = "subtract an offset or scale first, or ask for rounding='nearest'"
 
@@ -33,7 +33,7 @@ class RoundingWarning(UserWarning):
 
 
 class Rounding:
-    """What becomes of numbers that no double holds: an error ("never"), or a count of them ("nearest").
+    """How numbers that no double holds are treated: refused ("never"), or rounded and counted ("nearest").
 
     >>> rounding = Rounding("nearest")
     >>> rounding.meet(1, 2**53 + 1, float(2**53 + 1), "X[0, 2]")
@@ -51,17 +51,17 @@ class Rounding:
         self.count, self.first = 0, ""
 
     def meet(self, count: int, value: Any, nearest: float, place: str) -> None:
-        """Refuse the value, the first of `count`, or take note of them."""
+        """Refuse the value, the first of `count`, or count them."""
         if self.refuses:
             raise ValueError(f"{place} is {shown(value)}, which {no_double(nearest)}: {ADVICE}.")
         self.add(count, f"{shown(value)} at {place}")
 
     def add(self, count: int, first: str) -> None:
-        """Take note of `count` more, of which the first is described."""
+        """Count `count` more, of which the first is described."""
         self.count, self.first = self.count + count, self.first or first
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Say how many were rounded, if any."""
+        """Warn how many were rounded, if any."""
         if self.count:
             what = "1 value" if self.count == 1 else f"{self.count:,} values"
             warnings.warn(
@@ -78,14 +78,14 @@ def shown(value: Any) -> str:
     ('1000000000000000000000000000000000000000...', '9007199254740993')
     """
     try:
-        text = str(value)  # not format(), which makes a double of a long double
+        text = str(value)  # not format(), which converts a long double to a double
     except ValueError:  # an integer of thousands of digits
         return f"an integer of {int(value).bit_length():,} bits"
     return text if len(text) <= 60 else text[:40] + "..."
 
 
 def no_double(nearest: float) -> str:
-    """What a message says of a number that is none."""
+    """The part of a message about a number that no double holds."""
     if not math.isfinite(nearest):
         return "is beyond every double"
     near = str(int(nearest)) if nearest == int(nearest) else repr(nearest)
@@ -139,13 +139,13 @@ subtract an offset or scale first, or ask for rounding='nearest'.
         k = int(np.flatnonzero(bad.ravel())[0])
         nearest: float = doubles.ravel()[k].item()
         first = values.ravel()[k]
-        said = f"{first} ({first.view(np.int64)} as a number)" if kind in "Mm" else str(first)
-        rounding.meet(int(np.count_nonzero(bad)), said, nearest, place(k))
+        text = f"{first} ({first.view(np.int64)} as a number)" if kind in "Mm" else str(first)
+        rounding.meet(int(np.count_nonzero(bad)), text, nearest, place(k))
     return doubles
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """A list or anything like an array as one, its numbers as they were given: objects where NumPy rounds."""
+    """A list or array-like as an array, with its numbers unchanged: as objects if NumPy would round them."""
     array = np.asarray(values)
     is_float = array.dtype.kind == "f" and isinstance(values, list | tuple)
     if is_float and not (np.abs(array) < EXACT_UP_TO).all():  # an integer beside a float may be rounded
@@ -170,7 +170,7 @@ def _inexact_integers(values: npt.NDArray[Any]) -> Marks | None:
     if not values.size or (int(values.min()) >= -EXACT_UP_TO and int(values.max()) <= EXACT_UP_TO):
         return None
     sizes = values.astype(np.uint64) if values.dtype.kind == "u" else np.abs(values).astype(np.uint64)
-    lowest = sizes & (~sizes + np.uint64(1))  # its lowest bit that is set; sizes/lowest is odd
+    lowest = sizes & (~sizes + np.uint64(1))  # the lowest set bit; sizes/lowest is odd
     marks: Marks = (sizes >> np.uint64(53) >= lowest) & (sizes != 0)
     return marks
 
@@ -204,7 +204,7 @@ def nearest_double(value: Any) -> tuple[float, bool]:
         sign, digits = text[: len(text) - len(text.lstrip("+-"))], text.lstrip("+-0") or "0"
         value = int(sign + digits[:400])  # more digits are beyond every double too, and int() refuses them
     elif isinstance(value, Decimal) and value.is_finite() and value.as_tuple().exponent == 0:
-        value = int(value)  # digits alone
+        value = int(value)  # digits only
     elif isinstance(value, np.datetime64 | np.timedelta64):
         raise TypeError("float() argument must be a string or a real number, not a time")
     elif isinstance(value, Integral):
@@ -214,7 +214,7 @@ def nearest_double(value: Any) -> tuple[float, bool]:
             nearest = float(value)
         except OverflowError:
             return (math.inf if Fraction(value) > 0 else -math.inf), False
-        return nearest, nearest == value  # Python compares them as the numbers that they are
+        return nearest, nearest == value  # Python compares them exactly
     if isinstance(value, np.longdouble):
         with np.errstate(over="ignore", under="ignore"):
             nearest = float(value)

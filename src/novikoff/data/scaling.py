@@ -6,7 +6,7 @@
 - ``maxabs``: every column is divided by its largest absolute value.
 - ``unit``: every row is divided by its norm. Nothing is measured.
 
-A column that is constant, or never used, is left as it is.
+Columns that are constant or never used are unchanged.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from novikoff import _core
 from novikoff.data.arrays import rows_of
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix
 from novikoff.data.sources.features import Features, State
-from novikoff.parameters.table import SCALES
+from novikoff.parameters.files import SCALES
 
 
 def _spread(figures: Floats, n: int) -> float:
-    """Σx² − (Σx)²/n of a column; what is left of rounding counts as none."""
+    """Σx² − (Σx)²/n of a column; a remainder of rounding counts as 0."""
     high, low, square, square_low = map(Fraction, figures[:4].tolist())
     squares = square + square_low
     spread = squares - (high + low) ** 2 / n
@@ -66,7 +66,7 @@ class Scaling:
         """The scaled rows, as float64."""
         if self.kind != "unit" and X.shape[1] > len(self.scale):
             raise ValueError(
-                f"the rows have {X.shape[1]} columns, but {len(self.scale)} were measured to scale."
+                f"the rows have {X.shape[1]} columns, but the scaling was measured for {len(self.scale)}."
             )
         if self.kind == "unit":
             norms = _core.row_norms(rows_of(X), 0.0)
@@ -104,23 +104,23 @@ class Scaling:
         return Csr(data, indices, ends.astype(X.indptr.dtype), X.shape, X.is_sorted)
 
     def state(self) -> State:
-        """What a model file keeps."""
+        """The content of a model file."""
         return {"kind": self.kind}, {"centre": self.centre, "scale": self.scale}
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, Any]) -> Scaling:
-        """The scaling that `state` was taken from."""
+        """The scaling with this `state`."""
         return cls(facts["kind"], arrays["centre"], arrays["scale"])
 
 
 class ColumnSums:
-    """What is known of every column of the rows so far: Σx, Σx² and max|x|."""
+    """Σx, Σx² and max|x| of every column, over the rows so far."""
 
     def __init__(self) -> None:
-        self._n, self._sums = 0, np.zeros((0, 5))  # sums with the rounding errors that they left
+        self._n, self._sums = 0, np.zeros((0, 5))  # sums and their rounding errors
 
     def add(self, X: Matrix, where: Callable[[int], str]) -> None:
-        """Take in more rows."""
+        """Add rows."""
         columns = X.shape[1]
         if columns > len(self._sums):
             grown = np.zeros((max(columns, 2 * len(self._sums)), 5))
@@ -132,7 +132,7 @@ class ColumnSums:
         self._n += X.shape[0]
 
     def join(self, other: ColumnSums) -> None:
-        """Take in the rows of `other`, which come after these."""
+        """Add the rows of `other`, which come after these."""
         n = max(len(self._sums), len(other._sums))
         one, two = (np.concatenate([s, np.zeros((n - len(s), 5))]) for s in (self._sums, other._sums))
         total = one + two
@@ -144,19 +144,19 @@ class ColumnSums:
         self._n, self._sums = self._n + other._n, total
 
     def scaling(self, kind: str, features: Features) -> Scaling:
-        """What scales these rows as `kind` says."""
+        """The scaling of this kind for these rows."""
         short = max(features.n_columns - len(self._sums), 0)
         sums, n = np.concatenate([self._sums[: features.n_columns], np.zeros((short, 5))]), max(self._n, 1)
         largest = sums[:, 4]
         if not np.isfinite(sums).all():
             (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
-            raise ValueError(f"feature {name}: its values are too large for their squares to be added up.")
+            raise ValueError(f"feature {name}: its values are too large: their squares overflow.")
         if kind == "maxabs":
             return Scaling(kind, None, np.where(largest > 0, largest, 1.0))
         total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
         mean = total / n
         spread = squares - total * mean  # n times the variance
-        for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: with all digits of the sums
+        for j in np.flatnonzero(spread < 1e-6 * squares):  # too much cancels: use all digits of the sums
             spread[j] = _spread(sums[j], n)
         scale = np.sqrt(np.maximum(spread, 0.0) / n)
         return Scaling(kind, mean[: features.n_numbers].copy(), np.where(scale > 0, scale, 1.0))

@@ -1,4 +1,4 @@
-"""What a model file says of classes, features, scaling and sparse tables: facts and arrays, and back."""
+"""Classes, features, scaling and sparse tables as facts and arrays of a model file, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from novikoff.modelfile.container import Arrays, Facts
 
 Floats = npt.NDArray[np.float64]
 
-MOST_HASH_BITS, MOST_NGRAMS = 30, 5  # as parameters.py has them
+MOST_HASH_BITS, MOST_NGRAMS = 30, 5  # as in `parameters`
 CLASS_TYPES = (*(f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)), "bool", "float32", "float64")
 # Kinds of features and scaling, and the classes that read them; loaded only when a file has one.
 HOMES = {
@@ -30,12 +30,12 @@ HOMES = {
 
 # ---- weights -----------------------------------------------------------------------------------------
 def pack_rows(name: str, rows: Floats) -> Arrays:
-    """A matrix as it is, or, where that is smaller, only its rows that are not 0 and their numbers."""
+    """A matrix, either whole or, if that is smaller, as its nonzero rows and their numbers."""
     return pack_columns(name, list(rows.T))
 
 
 def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> Arrays:
-    """The same of a matrix by its columns; `used`: rows beside which all are zero, where that is known."""
+    """The same for a matrix given by its columns; all rows except `used`, where given, are zero."""
     n = len(columns[0])
     if used is None:
         used = used_rows(*(column[:, None] for column in columns))
@@ -43,7 +43,7 @@ def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> 
 
 
 def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
-    """The same of a matrix of n rows by some of them, beside which all are zero."""
+    """The same for a matrix of n rows given by some of them; all others are zero."""
     held = np.ascontiguousarray(values).view(np.int64).any(axis=1)  # by bits: a negative zero is kept
     if (1 + values.shape[1]) * np.count_nonzero(held) < n * values.shape[1]:
         return {f"{name}.rows": used[held].astype(np.int64, copy=False), f"{name}.values": values[held]}
@@ -53,9 +53,9 @@ def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
 
 
 def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | None, Floats]:
-    """The rows of a matrix that a file has, and what they hold; without numbers where it has them all.
+    """The numbers of the rows that a file has of a matrix (None: all rows), and their values.
 
-    However many rows the matrix is said to have, this takes no more memory than the file has given it.
+    However many rows the file claims, this takes no more memory than its content.
     """
     if name in arrays:
         return None, checks.array(arrays, name, np.float64, (n, k))
@@ -67,7 +67,7 @@ def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | N
 
 
 def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Rows | None:
-    """Write the matrix of n rows, column by column, into the views `out` of zeros; the rows written to."""
+    """Write the matrix of n rows, column by column, into zero-filled views `out`; return the rows written."""
     used, values = rows_from_state(name, arrays, n, k)
     for c, view in enumerate(out):
         view[slice(None) if used is None else used] = values[:, c]
@@ -90,7 +90,7 @@ def classes_state(classes: npt.NDArray[Any]) -> checks.State:
 
 
 def classes_from_state(facts: Facts, arrays: Arrays, n: int) -> npt.NDArray[Any]:
-    """The labels that `classes_state` was taken from."""
+    """The labels with this `classes_state`."""
     kind = checks.choice(facts, "type", ("str", "object", *CLASS_TYPES))
     if kind in CLASS_TYPES:
         labels = checks.array(arrays, "labels", np.dtype(kind).type, (n,))
@@ -111,7 +111,7 @@ def _home(kind: str) -> Any:
 
 
 def features_state(features: Features) -> checks.State:
-    """A kind, and what features of that kind say of themselves."""
+    """The kind of features, and their own state."""
     facts, arrays = features.state()
     return {"kind": features.kind, "state": facts}, arrays
 
@@ -119,7 +119,7 @@ def features_state(features: Features) -> checks.State:
 def features_from_state(
     facts: Facts, arrays: Arrays, n_features: int | None, *, trust_patterns: bool = False
 ) -> Features:
-    """The features that `features_state` was taken from: as many as there are weights, if known."""
+    """The features with this `features_state`: as many as there are weights, if known."""
     kind = checks.choice(facts, "kind", ("numbered", "named", "table", "templates"))
     state = checks.fact(facts, "state", dict)
     _check_features(kind, state)
@@ -150,22 +150,22 @@ def _check_features(kind: str, state: Facts) -> None:
 
 
 def scaling_from_state(facts: Facts, arrays: Arrays, n_features: int | None = None) -> Any:
-    """The scaling whose `state` this is; it must fit the number of features, where that is known."""
+    """The scaling with this `state`; it must match the number of features, if known."""
     centre = checks.array(arrays, "centre", np.float64, (None,))
     scale = checks.array(
         arrays, "scale", np.float64, (n_features if np.size(arrays.get("scale", ())) else None,)
     )
     if (scale <= 0).any() or len(centre) > len(scale):
         raise ValueError(
-            "its scaling divides by numbers that are not above 0, or centres what it does not scale"
+            "its scaling divides by numbers that are not above 0, or centres columns that it does not scale"
         )
     return _believe(_home("scaling"), "scaling", facts, arrays)
 
 
 def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays, **how: Any) -> Any:
-    """`cls.from_state`, whose complaints about facts that it cannot read are ValueErrors in one line."""
+    """`cls.from_state`, with errors about unreadable facts as one-line ValueErrors."""
     try:
         return cls.from_state(facts, arrays, **how)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {said})") from None
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {reason})") from None

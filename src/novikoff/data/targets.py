@@ -1,4 +1,4 @@
-"""Labels and weights of rows as they are given: arrays, lists, columns of data frames."""
+"""Labels and weights of rows from arrays, lists or columns of data frames."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def label_array(y: Any) -> Labels:
 
 
 def _from_list(y: Any) -> Labels:
-    """A list as an array, unless that would make labels of another kind of some, or one of two."""
+    """A list as an array, unless that would change the type of labels or merge two of them."""
     array = np.asarray(y)
     if array.ndim != 1:
         return array
     if array.dtype.kind in "US" and len({type(label) for label in y} - {np.str_, np.bytes_}) > 1:
         objects = np.empty(len(y), dtype=object)
         objects[:] = y
-        return objects  # numbers beside text would become text; where labels are sorted this is an error
+        return objects  # numbers mixed with text would become text; sorting such labels is an error
     if array.dtype.kind in "US" and array.tolist() != list(y):  # NumPy drops zero bytes at the end of text
         objects = np.empty(len(y), dtype=object)
         objects[:] = y
@@ -69,14 +69,14 @@ def _from_list(y: Any) -> Labels:
         for row, (label, held) in enumerate(zip(y, array.tolist(), strict=True)):
             if label != held and label == label:
                 raise ValueError(
-                    f"y[{row}] is {label}, which no double holds, beside labels that are no integers or are "
-                    "too large for one type with it: use text as labels."
+                    f"y[{row}] is {label}, which no double holds, next to labels that are not integers or "
+                    "are too large for one type with it: use text as labels."
                 )
     return array
 
 
 def _missing(labels: Labels) -> npt.NDArray[np.bool_]:
-    """Where there is None, or what is not equal to itself, or does not say whether it is (pandas.NA)."""
+    """Which labels are None, not equal to themselves, or not comparable with themselves (pandas.NA)."""
     try:
         return np.asarray((labels == None) | (labels != labels), dtype=bool)  # noqa: E711
     except (TypeError, ValueError):
@@ -95,13 +95,13 @@ def read_labels(y: Any, n_rows: int) -> Labels:
     labels = check_labels(label_array(y))
     if labels.ndim != 1 or len(labels) != n_rows:
         raise ValueError(
-            f"X has {n_rows} rows, but y has the shape {labels.shape}: there must be one label a row."
+            f"X has {n_rows} rows, but y has the shape {labels.shape}: there must be one label per row."
         )
     return labels
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats:
-    """One finite number ≥ 0 for each of n rows; a single number is everyone's.
+    """One finite number ≥ 0 for each of n rows; a single number applies to all rows.
 
     >>> read_weights([1, 2.5], 2)
     array([1. , 2.5])
@@ -121,7 +121,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     given = as_array(sample_weight)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_rows):
         raise ValueError(
-            f"sample_weight has the shape {given.shape}, but there are {n_rows} rows: one number for each."
+            f"sample_weight has the shape {given.shape}, but there are {n_rows} rows: one number per row."
         )
 
     def place(k: int) -> str:

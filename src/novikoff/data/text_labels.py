@@ -1,8 +1,8 @@
-"""Labels that are text, as codes: what a row keeps is a number, whatever the longest label is.
+"""Text labels as codes: a row keeps one number, however long the labels are.
 
-NumPy's arrays of str give every element the room of the longest one: among 180,000 rows one label of 10 kB
-would take 7 GB. So labels go from readers to learners as `TextLabels`, and become arrays only where somebody
-asks for one, and of str only in proportion.
+NumPy's arrays of str give every element the size of the longest one: with 180,000 rows one label of 10 kB
+would take 7 GB. So labels pass from readers to learners as `TextLabels`, and become arrays only on request,
+and arrays of str only if those are small enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOM = 1 << 22  # characters that such an array may always have: 16 MiB
 
 
 class TextLabels:
-    """The labels of some rows: each row's number among the different texts, which are in order of appearance.
+    """The labels of some rows: each row's index among the distinct texts, which are in order of appearance.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class TextLabels:
     __slots__ = ("codes", "texts")
 
     def __init__(self, codes: Codes, texts: list[str]) -> None:
-        """As they are: all texts are different, are some row's, and come in the order of the rows."""
+        """Unchecked: the texts are distinct, each occurs in some row, and they are in order of appearance."""
         self.codes, self.texts = codes, texts
 
     @classmethod
     def of(cls, labels: Any) -> TextLabels:
-        """From one text for each row."""
+        """Make them from one text per row."""
         numbers: dict[str, int] = {}
         texts = labels.tolist() if isinstance(labels, np.ndarray) else labels
         codes = [numbers.setdefault(text, len(numbers)) for text in texts]
@@ -49,14 +49,14 @@ class TextLabels:
 
     @classmethod
     def coded(cls, codes: npt.NDArray[Any], texts: Sequence[str]) -> TextLabels:
-        """From numbers in any list: equal texts become one, and those without a row are left out.
+        """Make them from indices into any list: equal texts are merged, and unused ones left out.
 
         >>> TextLabels.coded(np.array([2, 0, 2]), ["b", "unused", "a"]).texts
         ['a', 'b']
         """
         n = len(codes)
         first = np.full(len(texts), n)
-        first[codes[::-1]] = np.arange(n)[::-1]  # of several the last assignment holds
+        first[codes[::-1]] = np.arange(n)[::-1]  # of several assignments the last one holds
         used = np.argsort(first, kind="stable")[: np.count_nonzero(first < n)]
         numbers: dict[str, int] = {}
         new = np.zeros(len(texts), dtype=np.int32)
@@ -67,7 +67,7 @@ class TextLabels:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> Any:
-        """The label of a row as a str; those of several rows as `TextLabels`."""
+        """The label of one row as a str; the labels of several rows as `TextLabels`."""
         codes = self.codes[rows]
         return self.texts[codes] if np.ndim(codes) == 0 else TextLabels.coded(codes, self.texts)
 
@@ -85,16 +85,16 @@ class TextLabels:
         return str(np.asarray(self))
 
     def tolist(self) -> list[str]:
-        """A str for each row."""
+        """One str per row."""
         return list(self)
 
     def counts(self) -> npt.NDArray[np.int64]:
-        """How many rows each text has."""
+        """The number of rows with each text."""
         return np.bincount(self.codes, minlength=len(self.texts))
 
 
 def concatenated(parts: Sequence[TextLabels]) -> TextLabels:
-    """The labels of some rows behind those of others."""
+    """The labels of all parts, in order."""
     numbers: dict[str, int] = {}
     codes = [np.zeros(0, dtype=np.int32)]
     for part in parts:
@@ -104,12 +104,12 @@ def concatenated(parts: Sequence[TextLabels]) -> TextLabels:
 
 
 def _fits(n: int, width: int) -> bool:
-    """Whether n elements of so many characters each may be an array of str."""
+    """Whether n elements of `width` characters each may be an array of str."""
     return width <= NARROW or n * width <= ROOM
 
 
 def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:
-    """Texts as an array of str, or of objects where each would have the room of one that is very long.
+    """Texts as an array of str, or of objects if one very long text would make each element large.
 
     >>> text_array(["a", "bc"]).dtype.kind, text_array(["a" * 10_000] + ["b"] * 10_000).dtype.kind
     ('U', 'O')
@@ -122,7 +122,7 @@ def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:
 
 
 def taken(classes: npt.NDArray[Any], places: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``classes[places]``, as objects where each would have the room of a label that is very long."""
+    """``classes[places]``, as objects if one very long label would make each element large."""
     if classes.dtype.kind == "U" and not _fits(len(places), classes.dtype.itemsize // 4):
         classes = classes.astype(object)
     labels: npt.NDArray[Any] = classes[places]
@@ -130,10 +130,10 @@ def taken(classes: npt.NDArray[Any], places: npt.NDArray[Any]) -> npt.NDArray[An
 
 
 def of_many_rows(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The classes as `taken` has them for any number of rows: one type, whatever their number."""
+    """The classes in the type that `taken` uses for many rows, whatever the number of rows."""
     return classes.astype(object) if classes.dtype.kind == "U" and classes.itemsize > 4 * NARROW else classes
 
 
 def is_text(labels: npt.NDArray[Any] | TextLabels) -> bool:
-    """Whether labels, or classes, as files have them are text and not numbers."""
+    """Whether labels or classes from files are text and not numbers."""
     return isinstance(labels, TextLabels) or labels.dtype.kind in "UO"

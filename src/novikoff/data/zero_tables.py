@@ -1,9 +1,9 @@
 """Tables that are mostly zero, whose zeros take no memory.
 
-The system gives a page when it is first written to; until then it reads as zeros. A table of 2**28 hashed
-features in which ten have a weight therefore takes ten pages, as long as nobody writes zeros where zeros are.
-What goes over whole tables goes over their used rows instead, those that hold anything but zeros: the
-functions here find them, and copy them.
+The system allocates a page when it is first written to; until then it reads as zeros. A table of 2**28 hashed
+features of which ten have a weight therefore takes ten pages, as long as no code writes zeros over zeros.
+Loops over whole tables visit only their used rows, those that hold anything but zeros: the functions here
+find and copy them.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 HUGE_PAGE = 1 << 21  # bytes; tables of that size or more are large
-CHUNK = 1 << 16  # rows looked at together
+CHUNK = 1 << 16  # rows examined together
 SPARE = 32  # bytes that huge pages may take for each byte that is stored
 
 
 def zeros(
     shape: tuple[int, int], dtype: npt.DTypeLike = np.float64, *, used: Rows | None = None
 ) -> npt.NDArray[Any]:
-    """An array of zeros; on huge pages where it is large, because weights are read here and there.
+    """An array of zeros; on huge pages if it is large, because weights are read in random order.
 
-    Where only the rows `used` will be written to, and these lie so far apart that huge pages would mostly be
-    empty, small ones are asked for.
+    If only the rows `used` will be written to, and they are so far apart that huge pages would be mostly
+    empty, small pages are requested.
     """
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     if size < HUGE_PAGE:
         return np.zeros(shape, dtype)
-    raw = np.zeros(size + HUGE_PAGE, dtype=np.uint8)  # no memory yet: pages come when they are written to
+    raw = np.zeros(size + HUGE_PAGE, dtype=np.uint8)  # no memory yet: pages are allocated when written to
     start = -raw.ctypes.data % HUGE_PAGE
     huge = used is None or _worth_huge_pages(used, size // shape[0])
     _core.advise_huge_pages(raw[start : start + size // 8 * 8].view(np.float64), huge)
@@ -48,12 +48,12 @@ def _worth_huge_pages(used: Rows, row_bytes: int) -> bool:
 
 
 def is_large(table: npt.NDArray[Any]) -> bool:
-    """Whether it is worth a look which of its rows are used."""
+    """Whether it is worth finding which of its rows are used."""
     return table.size * table.itemsize >= HUGE_PAGE
 
 
 def used_rows(*tables: Floats) -> Rows:
-    """The rows in which one of the tables, of equally many rows, holds anything but zeros; −0.0 is none.
+    """The rows in which any of the tables, of equal length, holds anything but zeros; −0.0 is nonzero.
 
     >>> used_rows(np.array([[0.0], [2.0], [0.0]]), np.array([[0.0, 0], [0, 0], [0, -0.0]]))
     array([1, 2])
@@ -68,14 +68,14 @@ def used_rows(*tables: Floats) -> Rows:
 
 
 def spread(shape: tuple[int, int], rows: Rows, values: npt.NDArray[Any]) -> Floats:
-    """The table that has these rows, and is zero elsewhere."""
+    """The table with these rows, and zero elsewhere."""
     table: Floats = zeros(shape, used=rows)
     table[rows, : values.shape[1]] = values
     return table
 
 
 def copied(table: Floats) -> Floats:
-    """A copy that has no more memory than the table."""
+    """A copy that takes no more memory than the table."""
     if table.ndim != 2 or not is_large(table):
         return table.copy()
     used = used_rows(table)
@@ -83,7 +83,7 @@ def copied(table: Floats) -> Floats:
 
 
 def side_by_side(vectors: Sequence[Floats], used: Rows | None) -> Floats:
-    """(n,) vectors as the rows of one matrix; beside the columns `used`, where given, they are zero."""
+    """(n,) vectors as the rows of one matrix; outside the columns `used`, where given, they are zero."""
     if used is None:
         return np.stack(vectors)
     out: Floats = zeros((len(vectors), len(vectors[0])), used=np.zeros(0, dtype=np.int64))

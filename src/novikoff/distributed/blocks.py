@@ -18,7 +18,7 @@ from novikoff.distributed.shards import Shards, grouped, met, weights_by_class
 
 @dataclass
 class Blocks:
-    """Blocks of rows as they are to be read: parts of collections, not yet computed."""
+    """Blocks of rows before reading: parts of collections that are not yet computed."""
 
     Xs: list[Any]
     ys: list[Any]
@@ -37,7 +37,7 @@ def is_array(X: Any) -> bool:
 
 
 def read_collection(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    """The blocks of dask arrays or frames, row by row the same in X, y and the weights."""
+    """The blocks of dask arrays or frames, with the same rows in X, y and the weights."""
     if is_frame(X):
         kind, Xs = "partition", list(X.to_delayed())
         columns = list(X.columns)
@@ -48,7 +48,7 @@ def read_collection(X: Any, y: Any, sample_weight: Any) -> Blocks:
             raise ValueError(f"X must have rows and columns, but it has {X.ndim} dimension(s).")
         if X.numblocks[1] != 1:
             raise ValueError(
-                f"X is cut into {X.numblocks[1]} blocks of columns, but a shard has whole rows: "
+                f"X is split into {X.numblocks[1]} blocks of columns, but a shard has whole rows: "
                 "X.rechunk({1: -1}) joins them."
             )
         kind, Xs, names = "block", X.to_delayed().ravel().tolist(), None
@@ -64,7 +64,7 @@ def read_collection(X: Any, y: Any, sample_weight: Any) -> Blocks:
 
 
 def _parts(X: Any, y: Any, name: str, kind: str) -> list[Any]:
-    """The blocks of y that go with those of X."""
+    """The blocks of y that match those of X."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     if is_frame(y):
@@ -80,7 +80,7 @@ def _parts(X: Any, y: Any, name: str, kind: str) -> list[Any]:
         parts, unknown = y.to_delayed().ravel().tolist(), True
     n = X.npartitions if is_frame(X) else X.numblocks[0]
     if len(parts) != n:
-        why = ", and how their rows go together is not known (unknown divisions)" if unknown else ""
+        why = ", and the matching of their rows is unknown (unknown divisions)" if unknown else ""
         raise ValueError(
             f"X has {n} {kind}s and {name} has {len(parts)}{why}: take both from one frame, set an index "
             "with known divisions, or call compute_chunk_sizes() on arrays."
@@ -89,7 +89,7 @@ def _parts(X: Any, y: Any, name: str, kind: str) -> list[Any]:
 
 
 def _rechunked(X: Any, y: Any, name: str) -> Any:
-    """An array of labels or weights in blocks of as many rows as those of X."""
+    """An array of labels or weights, in blocks with the same numbers of rows as those of X."""
     import dask.array as da
 
     known = is_array(X) and not any(np.isnan(n) for n in X.chunks[0])
@@ -97,7 +97,7 @@ def _rechunked(X: Any, y: Any, name: str) -> Any:
         y = label_array(y) if name == "y" else np.asarray(y)
         if not known:
             raise ValueError(
-                f"{name} is an array in memory, but how many rows each block of X has is not known: give "
+                f"{name} is an array in memory, but the number of rows per block of X is unknown: give "
                 f"{name} as a dask collection too, or call X.compute_chunk_sizes()."
             )
         if y.ndim != 1:
@@ -128,7 +128,7 @@ def load_blocks(
     known: Classes | None = None,
     rounding: str = "never",
 ) -> Shards:
-    """Shards in the workers' memory. `known` are the classes of a model that goes on."""
+    """Shards in the workers' memory. `known`: the classes of a model that is trained further."""
     blocks = read_collection(X, y, sample_weight)
     read = dask.delayed(loading.read_rows, pure=False)
     shards = []

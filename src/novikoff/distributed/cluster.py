@@ -1,8 +1,8 @@
-"""Which cluster, and what is ours on it: everything is named, and nothing is left there.
+"""The connection to a cluster, and the tasks of a fit on it, none of which are left behind.
 
-A client that is given, a scheduler's address, or a local cluster of our own. Whoever can talk to a
-scheduler or a worker can run code there, as its user: our own clusters talk only to those who hold keys
-made for the run.
+The cluster is a given client, a scheduler's address, or a new local cluster. Anyone who can connect to a
+scheduler or a worker can run code there, as its user, so a local cluster accepts only holders of keys made
+for the run.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from distributed.scheduler import KilledWorker
 
 from distributed import CancelledError, Client, Future, LocalCluster, Security, wait
 from novikoff.data.threads import threads
-from novikoff.training.checkpoint import Keeping
+from novikoff.training.checkpoint import CheckpointFile
 
-ANSWER = "10s"  # how long a scheduler may take to answer
-WORKERS = "10s"  # and how long the first worker, which may be starting or coming back
-LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # weights and names are sent on purpose
+ANSWER = "10s"  # time limit for an answer of the scheduler
+WORKERS = "10s"  # time limit for the first worker, which may be starting or reconnecting
+LARGE = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # weights and names may be large
 
 
 class ClusterError(RuntimeError):
-    """Something is wrong with the cluster, not with what it was asked for."""
+    """An error of the cluster, not of the fit."""
 
 
 @contextmanager
 def connected(given: Any = None) -> Iterator[Client]:
-    """A client with workers behind it; what was started here is closed in the end.
+    """A client with workers; whatever is started here is closed at the end.
 
     Parameters
     ----------
     given : distributed.Client, str or None
-        A client; the address of a scheduler, with Dask's configuration for TLS where it begins with tls://;
-        or None for the default client where there is one, else for a local cluster of processes, one a core.
+        A client; the address of a scheduler, with Dask's configuration for TLS if it begins with tls://; or
+        None for the default client if there is one, else for a local cluster with one process per core.
     """
     with ExitStack() as stack:
         if given is None:
@@ -54,7 +54,7 @@ def connected(given: Any = None) -> Iterator[Client]:
             )
         if given.asynchronous:
             raise TypeError(
-                "the client is asynchronous: a fit needs one that waits, Client(asynchronous=False)."
+                "the client is asynchronous: a fit needs a synchronous one, Client(asynchronous=False)."
             )
         try:
             given.wait_for_workers(1, timeout=WORKERS)
@@ -67,12 +67,12 @@ def connected(given: Any = None) -> Iterator[Client]:
 
 
 def address(client: Client) -> str:
-    """Where the scheduler is."""
+    """The address of the scheduler."""
     return str(client.scheduler.address if client.scheduler is not None else "(closed)")
 
 
 class Session:
-    """Tasks on a cluster that belong together. When it ends, all of them are given up."""
+    """Tasks on a cluster that belong together. All of them are released at its end."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -81,7 +81,7 @@ class Session:
         self._count = 0
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
-        """A task to be run on some worker."""
+        """Run a task on some worker."""
         self._count += 1
         key = f"{self.name}-{task.__name__}-{self._count}"
         with dask.config.set(LARGE):
@@ -89,50 +89,47 @@ class Session:
         self._futures.add(future)
         return future
 
-    def each(self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Future]:
-        """One task for each tuple of arguments, all in one message: many small ones keep a scheduler busy."""
-        return self._map(task, arguments) if arguments else []
-
-    def each_at(
-        self, homes: Sequence[str | None], task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    def each(
+        self,
+        task: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        homes: Sequence[str | None] | None = None,
     ) -> list[Future]:
-        """As `each`, with the workers that tasks should be run on while they live; None: any."""
+        """Run one task per tuple of arguments, in few messages, because many would overload the scheduler.
+
+        `homes`: the preferred workers of the tasks, as long as they live; None: any.
+        """
+        homes = [None] * len(arguments) if homes is None else homes
         futures: dict[int, Future] = {}
         for home in dict.fromkeys(homes):
             own = [k for k, one in enumerate(homes) if one == home]
-            options = {} if home is None else {"workers": [home], "allow_other_workers": True}
-            made = self._map(task, [arguments[k] for k in own], **options)
+            where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+            keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(own) + 1)]
+            self._count += len(own)
+            columns = [list(column) for column in zip(*(arguments[k] for k in own), strict=True)]
+            with dask.config.set(LARGE):
+                made: list[Future] = self.client.map(task, *columns, key=keys, pure=False, **where)
+            self._futures.update(made)
             futures.update(zip(own, made, strict=True))
         return [futures[k] for k in range(len(homes))]
 
-    def _map(
-        self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], **options: Any
-    ) -> list[Future]:
-        keys = [f"{self.name}-{task.__name__}-{self._count + k}" for k in range(1, len(arguments) + 1)]
-        self._count += len(arguments)
-        columns = [list(column) for column in zip(*arguments, strict=True)]
-        with dask.config.set(LARGE):
-            futures: list[Future] = self.client.map(task, *columns, key=keys, pure=False, **options)
-        self._futures.update(futures)
-        return futures
-
     def workers(self) -> frozenset[str]:
-        """Where the workers are that live."""
+        """The addresses of the live workers."""
         return frozenset(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def compute(self, collections: Sequence[Any]) -> list[Future]:
-        """What delayed collections come to, on the cluster."""
+        """Compute delayed collections on the cluster."""
         futures: list[Future] = self.client.compute(list(collections))
         self._futures.update(futures)
         return futures
 
     def gather(self, futures: Sequence[Future]) -> list[Any]:
-        """The results, here; the first error, if there is one."""
+        """Fetch the results; raises the first error, if any."""
         results: list[Any] = self.client.gather(list(futures))
         return results
 
     def finish(self, futures: Sequence[Future]) -> None:
-        """Wait until all are there, on the workers; the first error, if there is one."""
+        """Wait until all results are on the workers; raises the first error, if any."""
         with self.client.as_current():
             wait(futures)
         for future in futures:
@@ -140,43 +137,43 @@ class Session:
                 future.result()
 
     def end(self) -> None:
-        """Leave nothing on the cluster."""
+        """Release everything on the cluster."""
         if self.client.status == "running":
-            for future in list(self._futures):  # not cancel: a scheduler fails on tasks that no one holds
+            for future in list(self._futures):  # not cancel: schedulers fail on tasks that nobody holds
                 future.release()
 
 
 @contextmanager
-def session(given: Any = None, kept: Keeping | None = None) -> Iterator[Session]:
-    """A session on a cluster, whose own errors are told in words that say what to do.
+def session(given: Any = None, kept: CheckpointFile | None = None) -> Iterator[Session]:
+    """A session on a cluster, with errors that say what to do.
 
-    `kept` is where the work is kept, should the scheduler be lost.
+    `kept` is the checkpoint from which to resume if the scheduler is lost.
     """
     with connected(given) as client:
         own = Session(client)
         try:
-            with _told(client, kept):
+            with _explained(client, kept):
                 yield own
         finally:
             own.end()
 
 
 @contextmanager
-def _told(client: Client, kept: Keeping | None) -> Iterator[None]:
+def _explained(client: Client, kept: CheckpointFile | None) -> Iterator[None]:
     where = address(client)
     try:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"{error.task} was begun several times, and each time its worker died: it may need more memory "
-            "than a worker has. Make smaller shards, or give workers more memory. The model is as it was."
+            f"{error.task} was started several times, and its worker died each time: it may need more memory "
+            "than a worker has. Make smaller shards, or give workers more memory. The model is unchanged."
         ) from None
     except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
         if client.status == "running" and not isinstance(error, CommClosedError):
             raise
         then = ""
         if kept is not None and kept.exists():
-            then = f"; {kept.path} has what was learned before, and the same fit goes on from it"
+            then = f"; {kept.path} has the state after the last epoch, and the same fit resumes from it"
         raise ConnectionError(
             f"the scheduler at {where} was lost{then}. Nothing else was changed. ({type(error).__name__}: "
             f"{error})"
@@ -191,7 +188,7 @@ def _default() -> Client | None:
         return None
 
 
-# Every scheduler and every worker answers HTTP, and asks nobody who they are: ours have nothing to say there.
+# Every scheduler and worker answers HTTP without authentication: those of a local cluster serve no pages.
 NO_PAGES: dict[str, list[str]] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -200,14 +197,13 @@ NO_PAGES: dict[str, list[str]] = {
 
 @contextmanager
 def local_cluster(n_workers: int | None = None, **options: Any) -> Iterator[LocalCluster]:
-    """A cluster of processes on this machine, one thread each, for as long as it is needed; None: one a core.
+    """A temporary cluster of processes on this machine, one thread each; None: one process per core.
 
-    Scheduler, workers and clients prove to each other, by TLS, that they belong to this cluster: the key is
-    made for it, is kept in the memory of its processes, and ends with them. Other users of the machine can
-    reach the ports (all on 127.0.0.1 and chosen by the system, so that several clusters can run side by
-    side), but are refused before anything they send is looked at. There is no dashboard, and the HTTP
-    servers, which Dask does not do without, have no pages but an empty list of them. What workers put aside
-    is in a folder that only its owner can open.
+    Scheduler, workers and clients authenticate each other with TLS. The key is made for this cluster and
+    exists only in the memory of its processes. Other users of the machine can reach the ports (all on
+    127.0.0.1 and chosen by the system, so that several clusters can run at once), but are rejected before
+    anything they send is read. There is no dashboard, and the HTTP servers, which Dask cannot do without,
+    serve only an empty list of pages. Workers spill data to a folder that only its owner can open.
     """
     try:
         security = Security.temporary()
@@ -255,10 +251,10 @@ def _at(where: str) -> Iterator[Client]:
     else:
         reason = ""
     if reason:
-        gc.collect()  # ends what is left of the client here, and not in some thread that waits for it
+        gc.collect()  # ends the rest of the client here, not in a thread that waits for it
         raise ConnectionError(
-            f"there is no scheduler at {where!r} that answers ({reason}): start one with `dask scheduler`, "
-            "check Dask's configuration for TLS, or take a local cluster."
+            f"no scheduler answers at {where!r} ({reason}): start one with `dask scheduler`, "
+            "check Dask's configuration for TLS, or use a local cluster."
         )
     with client:
         yield client

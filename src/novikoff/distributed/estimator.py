@@ -1,14 +1,16 @@
-"""What estimators on a cluster share: a client is a connection, which can be shared, but not copied."""
+"""The base of the estimators on a cluster. A client is a connection that can be shared, but not copied."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+
+from novikoff.estimator import BaseEstimator
 
 
-class OnCluster(BaseEstimator):  # type: ignore[misc]
-    """Abstract: an estimator with the parameter `client`, which goes into no copy and no file."""
+class OnCluster(BaseEstimator):
+    """Abstract: an estimator with the parameter `client`, which is never copied or saved."""
 
     client: Any
 

@@ -1,8 +1,8 @@
-"""Files as shards: every worker reads its own, in every epoch again; rows never pass through the client.
+"""Files as shards: every worker reads its own in every epoch; rows never pass through the client.
 
-What the client must know comes from one pass before learning, made where the files are read: which labels
-there are, how many rows, and which columns. Columns are numbered as one reader would number them who read the
-files one after the other, so what each worker found is put together in the files' order.
+Before training, the workers make one pass to collect what the client must know: labels, numbers of rows, and
+columns. Columns are numbered as if one reader had read the files in sequence, so the findings of the workers
+are merged in the files' order.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -48,7 +49,7 @@ def are_paths(X: Any) -> bool:
 
 
 def file_names(paths: Any) -> list[str]:
-    """Every file, by a name that workers in another folder know too; patterns are looked up here."""
+    """The absolute name of every file, so that workers in another folder find it; expands patterns."""
     return [os.path.abspath(os.fsdecode(path)) for path in each_path(paths)]  # noqa: PTH100
 
 
@@ -64,13 +65,13 @@ def load_files(
     rename: Renaming | None = None,
     scale: str | None = None,
 ) -> Shards:
-    """Shards that are read by the workers. Option `features`: those of a model that goes on.
+    """Shards that are read by the workers. Option `features`: of a model that is trained further.
 
-    `rename` is done to labels before anything else; `scale` is measured over all shards.
+    `rename` is applied to labels before anything else; `scale` is measured over all shards.
     """
     names = file_names(paths)
     groups = [tuple(names[k] for k in group) for group in grouped(len(names), n_shards, "file")]
-    options = {"n_jobs": 1} | options  # there are other workers on the machine
+    options = {"n_jobs": 1} | options  # other workers share the machine
     given: Features | None = options.pop("features", None)
     state = None if given is None else features_state(given)
     if state is None:
@@ -100,7 +101,7 @@ def load_files(
         scaling = Scaling(scale)
     elif scale is not None:
         sums = session.gather([session.submit(column_sums, own, options, columns) for own in groups])
-        for more in sums[1:]:  # put together in the files' order
+        for more in sums[1:]:  # merged in the files' order
             sums[0].join(more)
         scaling = sums[0].scaling(scale, features)
     shared = session.submit(tasks.given, (known.labels, by_class, rename, scaling))
@@ -128,7 +129,7 @@ def load_files(
 
 
 def _as_read(classes: Any, found: Sequence[Found]) -> Any:
-    """Declared classes as files have them: numbers, or text."""
+    """Declared classes in the form found in the files: numbers or text."""
     if any(one.labels.dtype.kind == "f" and len(one.labels) for one in found):
         try:
             return [declared_number(label) for label in classes]
@@ -140,7 +141,7 @@ def _as_read(classes: Any, found: Sequence[Found]) -> Any:
 
 
 def _recipe(session: Session, groups: Sequence[tuple[str, ...]], options: dict[str, Any]) -> State | None:
-    """What the columns of tables are, as the first file that has rows tells; None for other formats."""
+    """The columns of tables, from the first file that has rows; None for other formats."""
     for own in groups:
         state: tuple[bool, State | None] = session.submit(look, own, options).result()
         if state[0]:
@@ -175,7 +176,7 @@ def _together(found: Sequence[InFile], recipe: State | None) -> Features:
 # ---- on the workers ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class InFile:
-    """What is in the files of a shard."""
+    """The findings about the files of a shard."""
 
     found: Found
     features: State | None  # None: there are no rows
@@ -188,28 +189,26 @@ def _name(paths: Sequence[str]) -> str:
 
 
 def _open(paths: Sequence[str], options: dict[str, Any], features: Features | None = None) -> Source | None:
-    """The files as a source; None where they are empty."""
+    """The files as a source; None if they are empty."""
     filled = [path for path in paths if os.stat(path).st_size]  # noqa: PTH116
     return open_source(filled, features=features, **options) if filled else None
 
 
 def look(paths: Sequence[str], options: dict[str, Any]) -> tuple[bool, State | None]:
-    """Whether there is something in the files, and what their columns are, where they are tables."""
-    try:
+    """Whether the files are not empty, and their columns if they are tables."""
+    with tasks.named(_name(paths)):
         source = _open(paths, options)
         is_table = source is not None and isinstance(source.features, TableFeatures)
         return source is not None, features_state(
             source.features
         ) if source is not None and is_table else None
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
 
 
 def survey(
     paths: Sequence[str], options: dict[str, Any], state: State | None, fixed: bool, rename: Renaming
 ) -> InFile:
-    """One pass over the files: what the client has to know."""
-    try:
+    """One pass over the files for what the client must know."""
+    with tasks.named(_name(paths)):
         features = None if state is None else features_from_state(*state, None)
         if features is not None:
             features.fixed = fixed
@@ -239,15 +238,13 @@ def survey(
             return InFile(own, None)
         state = None if fixed else features_state(source.features)
         return InFile(own, state, source.format, source.skipped)
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
 
 
 _own = threading.local()
 
 
 def _features(name: str, state: State) -> Features:
-    """The features that a state is of: made once a thread, not once an epoch."""
+    """The features from a state: made once per thread, not once per epoch."""
     held: tuple[str, Features] | None = getattr(_own, "features", None)
     if held is None or held[0] != name:
         held = _own.features = name, features_from_state(*state, None)
@@ -256,13 +253,13 @@ def _features(name: str, state: State) -> Features:
 
 @dataclass(frozen=True)
 class FileShard(Shard):
-    """Files that are read again in every epoch, in their own order, a few blocks in memory at a time."""
+    """Files that are read again in every epoch, in their order, with a few blocks in memory at a time."""
 
     name: str
     paths: tuple[str, ...]
     n_rows: int
     options: dict[str, Any]
-    columns: tuple[str, State]  # features as data, and a name for them
+    columns: tuple[str, State]  # a name for the features, and their data
     shared: tuple[Labels, dict[str, float] | None, Renaming, Scaling | None]
 
     def examples(self, plan: Plan, model: Model) -> SourceExamples:
@@ -279,26 +276,23 @@ class FileShard(Shard):
 
 
 def file_shard(name: str, paths: tuple[str, ...], n_rows: int, *rest: Any) -> FileShard:
-    """A shard of files; the files stay closed."""
+    """A shard of files, which are not opened yet."""
     return FileShard(name, paths, n_rows, *rest)
 
 
 def column_sums(paths: Sequence[str], options: dict[str, Any], columns: tuple[str, State]) -> ColumnSums:
-    """One pass over the files, for their scaling."""
-    try:
+    """One pass over the files to measure their scale."""
+    with tasks.named(_name(paths)), suppress(NoRows):
         sums, source = ColumnSums(), _open(paths, options, _features(*columns))
         for block in source.blocks(reuse=True) if source is not None else ():
             sums.add(block.X, block.where)
         return sums
-    except NoRows:
-        return ColumnSums()
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, _name(paths)) from None
+    return ColumnSums()
 
 
 def predict_file(predictor: Predictor, state: State, path: str, options: dict[str, Any], what: str) -> Any:
     """The labels or scores of a file's rows."""
-    try:
+    with tasks.named(path):
         features = features_from_state(*state, None)
         source = _open([path], {"labelled": False} | options, features)
         scorer = Scorer.from_weights(predictor.coef, predictor.intercept)
@@ -310,5 +304,3 @@ def predict_file(predictor: Predictor, state: State, path: str, options: dict[st
             each = [np.zeros((0, *wide), dtype=np.int32 if what == "predict" else np.float64)]
         joined = np.concatenate(each)
         return taken(predictor.classes, joined) if what == "predict" else joined
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, path) from None

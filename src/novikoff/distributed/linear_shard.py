@@ -1,7 +1,7 @@
-"""How a linear model learns from one shard: an epoch from shared weights, and what the verdict needs to know.
+"""How a linear model learns from one shard: an epoch from shared weights, and the input of the verdict.
 
-All learners of a model lie in one table, each with its bias as one more row behind its features: that is what
-shards share and `mixing` mixes. A shard is a matrix in memory, or files that are read again every epoch.
+All learners of a model are in one table, each with its bias as an additional row after its features. Shards
+share this table, and `mixing` mixes it. A shard is a matrix in memory, or files that are read in every epoch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from novikoff.data.zero_tables import zeros
 from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.training.examples import ArrayExamples, Examples
 from novikoff.training.ledger import Ledger
-from novikoff.training.linear import Fitting, Found, judge, smallest
+from novikoff.training.linear import Found, LinearTrainer, judge, smallest
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
@@ -42,11 +42,11 @@ class Shard(ABC):
 
     @abstractmethod
     def examples(self, plan: Plan, model: Model) -> Examples:
-        """The rows as a fit goes over them."""
+        """The rows as examples for a fit."""
 
     @abstractmethod
     def digest(self) -> str:
-        """What tells these rows from others."""
+        """A digest that identifies these rows."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,17 @@ def file_examples(
     rename: Renaming | None = None,
     scaling: Scaling | None = None,
 ) -> SourceExamples:
-    """The rows of files as a fit goes over them: in their own order, a few blocks in memory at a time."""
+    """The rows of files as examples for a fit: in their order, with a few blocks in memory at a time."""
     known = StreamClasses(classes.tolist(), rename=rename)
     return SourceExamples(source, known, scaling=scaling, class_weight=class_weight)
 
 
 # ---- orders --------------------------------------------------------------------------------------------
 def order_states(rng: np.random.Generator, n: int) -> list[Any]:
-    """Where n generators stand, one a shard: the first is `rng` itself, the others are drawn from its state.
+    """The states of n generators, one per shard: the first is `rng` itself, the others derive from its state.
 
-    So one shard goes over its rows as one learner would, and every shard's order depends on `random_state`
-    and on its own place only.
+    So a single shard visits its rows in the order of a single learner, and every shard's order depends only
+    on `random_state` and on its own position.
 
     >>> states = order_states(np.random.default_rng(0), 2)
     >>> generator_at(states[0]).permutation(4).tolist() == np.random.default_rng(0).permutation(4).tolist()
@@ -113,10 +113,10 @@ def _bytes(state: Any) -> bytes:
 
 
 def generator_at(state: Any) -> np.random.Generator:
-    """The generator that stands there."""
+    """The generator in this state."""
     name = state.get("bit_generator") if isinstance(state, dict) else None
-    if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):  # a checkpoint may say anything
-        raise ValueError(f"{name!r} is no generator of random numbers that orders are drawn from")
+    if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):  # a checkpoint may contain anything
+        raise ValueError(f"{name!r} is not a random number generator for orders")
     bits = getattr(np.random, name)()
     bits.state = state
     return np.random.Generator(bits)
@@ -125,7 +125,7 @@ def generator_at(state: Any) -> np.random.Generator:
 # ---- learning ------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LinearMethod(Method):
-    """Linear perceptrons, of any rule."""
+    """Linear perceptrons with any rule."""
 
     n_classes: int
     n_features: int
@@ -138,7 +138,7 @@ class LinearMethod(Method):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the table: weights and perhaps sums; the learners' features and biases; classes side by side."""
+        """Of the table: weights and perhaps sums; the learners' features and biases; classes."""
         learners, classes = (self.n_classes, 2) if self._apart else (1, self.n_classes)
         return 1 + self.settings.average, learners * (self.n_features + 1), width(classes)
 
@@ -151,7 +151,7 @@ class LinearMethod(Method):
         return self.begin_from(Model(self.n_classes, self.n_features, self.settings))
 
     def begin_from(self, model: Model) -> tuple[Table, Standing]:
-        """The state of a model, to go on from."""
+        """The shared state for further training of a model."""
         table = self.table()
         counts = tuple(learner.counts() for learner in model.learners)
         for own, learner in zip(self.model(table, counts).learners, model.learners, strict=True):
@@ -161,7 +161,7 @@ class LinearMethod(Method):
         return table, Standing(0, counts)
 
     def model(self, table: Table, parts: Sequence[dict[str, Any]]) -> Model:
-        """The model whose weights lie in the table."""
+        """The model with the weights of the table."""
         model = object.__new__(Model)
         model.n_classes, model.n_features, model.settings = self.n_classes, self.n_features, self.settings
         model.apart, model.ledger = self._apart, Ledger()
@@ -183,13 +183,13 @@ class LinearMethod(Method):
         model = self.model(table, standing.parts)
         plan = Plan(epochs, self.order, generator_at(order))
         examples = shard.examples(plan, model)
-        fitting = Fitting(model, examples, plan)
-        fitting.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
-        fitting.checked = standing.epoch > 0
-        run = train(fitting, plan, judged=False)
+        trainer = LinearTrainer(model, examples, plan)
+        trainer.settled_at = {k: standing.parts[k]["updates"] for k in standing.settled}
+        trainer.checked = standing.epoch > 0
+        run = train(trainer, plan, judged=False)
         if run.interrupted:
             raise KeyboardInterrupt
-        made, seen = len(run.history), fitting.digest
+        made, seen = len(run.history), trainer.digest
         return Outcome(
             tuple(learner.counts() for learner in model.learners),
             plan.rng.bit_generator.state,
@@ -204,7 +204,7 @@ class LinearMethod(Method):
             seen=None if standing.epoch or seen is None else (seen.value, seen.count),
         )
 
-    # -- what came of it
+    # -- verdict
     @property
     def counts_updates(self) -> bool:  # type: ignore[override]
         return self.settings.rule == "margin"
@@ -235,14 +235,14 @@ class LinearMethod(Method):
         return smallest(model, shard.examples(Plan(), model), learner, part, **how)
 
     def errors(self, shard: Shard, table: Table, standing: Standing) -> int | None:
-        """How many of a shard's rows the averaged weights get wrong."""
+        """The number of a shard's rows that the averaged weights get wrong."""
         if not shard.n_rows:
             return 0
         model = self.model(table, standing.parts)
         return shard.examples(Plan(), model).errors(model)
 
     def square(self, part: Table, begin: int) -> float:
-        """‖w‖² of the rows of the table from `begin` on; a bias is the weight of a coordinate of its size."""
+        """‖w‖² of the rows of the table from `begin` on; each bias is divided by its coordinate's size."""
         w = part[0]
         total = float(np.vdot(w, w))
         if self.settings.bias_square not in (0.0, 1.0):
@@ -252,9 +252,9 @@ class LinearMethod(Method):
 
 
 def smallest_of_all(found: Sequence[Found], *, stop: bool) -> Found:
-    """What `smallest` found on each shard as if they were gone over one after the other.
+    """Combine what `smallest` found on each shard, as if it had visited the shards in sequence.
 
-    With `stop`, up to the first that has a wrong row. Which row it was is not told.
+    With `stop`, up to the first shard that has a wrong row. The row's number is not kept.
 
     >>> each = [Found(2.0, 7, False, 2.0), Found(-1.0, 3, True, -1.0), Found(-5.0, 0, True, -5.0)]
     >>> smallest_of_all(each, stop=True)

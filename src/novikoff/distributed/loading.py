@@ -1,4 +1,4 @@
-"""What workers do before learning: read their shard, say what is in it, and number its labels."""
+"""The work of workers before training: read a shard, describe its content, and number its labels."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from novikoff.data.labels import Classes, Labels, check_labels
 from novikoff.data.targets import label_array
 from novikoff.data.text_labels import taken
 from novikoff.distributed.linear_shard import RowShard
-from novikoff.distributed.tasks import said
+from novikoff.distributed.tasks import named
 from novikoff.training.weights import Floats, Scorer
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is in a shard, as far as the client has to know."""
+    """What the client must know about a shard."""
 
     name: str
     n_rows: int
     n_columns: int
-    labels: Labels  # the distinct ones of rows that have a weight
-    counts: tuple[int, ...]  # and how often each comes
+    labels: Labels  # the distinct labels of rows with nonzero weight
+    counts: tuple[int, ...]  # how often each label occurs
 
 
 @dataclass(frozen=True)
 class RawRows:
-    """A shard in memory, its labels as they were given."""
+    """A shard in memory, with its original labels."""
 
     name: str
     X: Any
@@ -42,7 +42,7 @@ def read_rows(
     name: str, Xs: Sequence[Any], ys: Sequence[Any], weights: Sequence[Any] | None, rounding: str = "never"
 ) -> RawRows:
     """A shard of one or more blocks of rows."""
-    try:
+    with named(name):
         for X, y in zip(Xs, ys, strict=True):
             _check_length(X, y, "y", "labels")
             _check_index(X, y)
@@ -53,8 +53,6 @@ def read_rows(
         y = check_labels(np.concatenate([_column(label_array(y)) for y in ys]))
         w = None if weights is None else _weights(np.concatenate([_column(w) for w in weights]))
         return RawRows(name, X, y, w)
-    except (ValueError, TypeError) as error:
-        raise said(error, name) from None
 
 
 def _matrix(X: Any, rounding: str = "never") -> Any:
@@ -69,7 +67,9 @@ def _joined(parts: list[Any]) -> Any:
         return parts[0]
     widths = sorted({part.shape[1] for part in parts})
     if len(widths) > 1:
-        raise ValueError(f"blocks have {widths[0]} and {widths[-1]} features, but all must have as many.")
+        raise ValueError(
+            f"blocks have {widths[0]} and {widths[-1]} features, but all must have the same number."
+        )
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     import scipy.sparse as sp
@@ -82,7 +82,7 @@ def _column(y: Any) -> Any:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"expected one label a row, but their shape is {y.shape}.")
+        raise ValueError(f"expected one label per row, but the shape is {y.shape}.")
     return y
 
 
@@ -101,22 +101,22 @@ def _check_length(X: Any, y: Any, name: str, what: str) -> None:
 
 
 def _check_index(X: Any, y: Any) -> None:
-    """Refuse partitions of frames that lie in different orders."""
+    """Reject partitions of frames in different orders."""
     if hasattr(X, "index") and hasattr(y, "index") and not X.index.equals(y.index):
         raise ValueError("X and y have different indices: they must be the same rows, in the same order.")
 
 
 def found(raw: RawRows) -> Found:
-    """What the client has to know."""
+    """What the client must know about these rows."""
     y = raw.y if raw.weights is None else raw.y[raw.weights > 0]
     labels, counts = np.unique(y, return_counts=True)
     return Found(raw.name, len(y), int(raw.X.shape[1]), labels, tuple(counts.tolist()))
 
 
 def numbered(raw: RawRows, classes: Classes, by_class: Floats | None) -> RowShard:
-    """The shard ready to be learned from; `by_class` multiplies the weights of rows."""
+    """The shard ready for training; `by_class` multiplies the weights of rows."""
     labels = classes.find(raw.y) if len(raw.y) else np.zeros(0, dtype=np.int32)
-    labels = np.maximum(labels, 0).astype(np.int32)  # those of rows without weight are never looked at
+    labels = np.maximum(labels, 0).astype(np.int32)  # labels of rows with weight 0 are never used
     weights = raw.weights
     if by_class is not None:
         weights = by_class[labels] if weights is None else by_class[labels] * weights
@@ -125,7 +125,7 @@ def numbered(raw: RawRows, classes: Classes, by_class: Floats | None) -> RowShar
 
 @dataclass(frozen=True)
 class Predictor:
-    """Weights that predict."""
+    """The weights for prediction."""
 
     coef: Floats
     intercept: Floats

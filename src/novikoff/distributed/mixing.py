@@ -1,33 +1,33 @@
-"""Iterative parameter mixing: every shard learns an epoch from shared weights, which then become a mixture.
+"""Iterative parameter mixing: every shard learns one epoch from shared weights, then the results are mixed.
 
 McDonald, Hall and Mann, "Distributed training strategies for the structured perceptron" (2010). In epoch n
-every shard i begins with the shared weights w and ends with wᵢ after kᵢ updates; then
+every shard i starts with the shared weights w and ends with wᵢ after kᵢ updates; then
 
     w ← Σᵢ μᵢ·wᵢ,   μᵢ ≥ 0,  Σᵢ μᵢ = 1.
 
 By the convexity of ‖·‖² and the linearity of u·w, Novikoff's two inequalities hold for the mixture with each
-update counted μᵢ times, and so Σₙ Σᵢ μᵢ,ₙ·kᵢ,ₙ ≤ R²/γ² for separable rows, however they are sharded.
+update counted μᵢ times. Hence Σₙ Σᵢ μᵢ,ₙ·kᵢ,ₙ ≤ R²/γ² for separable rows, however they are sharded.
 
-**In numbers.** μᵢ = nᵢ/N with whole nᵢ in lowest terms, and for every coordinate j, with Cⱼ the shards that
-changed it,
+**Computation.** μᵢ = nᵢ/N with whole nᵢ in lowest terms, and for every coordinate j, where Cⱼ are the shards
+that changed it,
 
-    wⱼ ← (Σ_{i ∈ Cⱼ} nᵢ·wᵢⱼ  +  (N − Σ_{i ∈ Cⱼ} nᵢ)·wⱼ) / N,     and wⱼ keeps its bits where Cⱼ is empty.
+    wⱼ ← (Σ_{i ∈ Cⱼ} nᵢ·wᵢⱼ  +  (N − Σ_{i ∈ Cⱼ} nᵢ)·wⱼ) / N,     and wⱼ keeps its bits if Cⱼ is empty.
 
-**The average over all visits** is kept as one learner keeps it: w̄ = (T·w − u)/T after T visits. A shard
-goes on from the shared u and T as if it were alone, and ends with uᵢ after mᵢ visits. What T·w − u must have
-become is the sum of the weights after every visit of every shard, which is so for
+**The average over all visits** is computed as for one learner: w̄ = (T·w − u)/T after T visits. A shard
+continues from the shared u and T as if it were alone, and ends with uᵢ after mᵢ visits. The new T·w − u must
+be the sum of the weights after every visit of every shard, which holds for
 
     u ← (Σ_{i ∈ Dⱼ} uᵢ − (|Dⱼ| − 1)·u)  +  (T′·(w′ − w) − Σ_{i ∈ Dⱼ} (T + mᵢ)·(wᵢ − w)),   T′ = T + Σᵢ mᵢ,
 
-with Dⱼ the shards that changed wⱼ or uⱼ. With one shard both lines give back what the shard has, bit for bit;
-and averaging does not change the last weights.
+where Dⱼ are the shards that changed wⱼ or uⱼ. With one shard both formulas return the shard's values, bit for
+bit; and averaging does not change the last weights.
 
-**Sums over shards** are taken in the shards' order, `FAN_IN` at a time, then so the sums of these, and so on:
-the tree depends on the number of shards alone. Coordinates do not meet, so they may be summed in slices, in
-any place, from all values or only from those that changed: none of it can change a bit.
+**Sums over shards** are taken in the shards' order, `FAN_IN` at a time, then the same for these sums, and so
+on: the tree depends only on the number of shards. Coordinates are independent, so they may be summed in
+slices, on any worker, from all values or only from the changed ones, without changing a bit of the result.
 
-What a shard does is behind `Method`: take the shared state, learn an epoch, return changes and counts.
-Nothing here knows what kind of model it is, or where shards live.
+`Method` defines the work of a shard: take the shared state, learn one epoch, return changes and counts.
+This module does not depend on the kind of model or on the location of shards.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Table = Floats  # (layers, coordinates, width): weights, then with averaging their running sums
+Table = Floats  # (layers, coordinates, width): weights and, with averaging, their running sums
 Places = npt.NDArray[np.int64]
 Counts = dict[str, Any]  # of a learner, by name
 
-FAN_IN = 8  # how many sums are added at a time
+FAN_IN = 8  # number of sums added at a time
 ADDED = ("visits", "mistakes", "updates", "ties", "wrong_tokens")  # counts that add up over shards
-MIXED = (*ADDED, "fallbacks", "step_sum")  # fallbacks add up too, and Στ is mixed; others are the largest
+MIXED = (*ADDED, "fallbacks", "step_sum")  # fallbacks add up too, Στ is mixed; others: the maximum
 
 
-# ---- what is shared, and what a shard returns ----------------------------------------------------------
+# ---- the shared state, and the results of a shard -----------------------------------------------------
 @dataclass(frozen=True)
 class Standing:
-    """What is known of the shared state besides its table: small enough to go anywhere."""
+    """The shared state without its table: small enough to be sent anywhere."""
 
     epoch: int  # how many epochs have been mixed
     parts: tuple[Counts, ...]  # counts of each learner, over all shards and epochs
@@ -67,58 +67,58 @@ class Standing:
 
 
 class Change(NamedTuple):
-    """The coordinates that a shard changed, and what it has there now."""
+    """The coordinates that a shard changed, and their new values."""
 
-    rows: Places | None  # which, in increasing order; None: all of them are given
+    rows: Places | None  # their numbers, in increasing order; None: all coordinates
     table: Table
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an epoch on a shard came to, besides its changes: small enough to go anywhere."""
+    """The outcome of an epoch on a shard without its changes: small enough to be sent anywhere."""
 
-    parts: tuple[Counts, ...]  # of each learner, going on from the counts it began with
-    order: Any  # where the generator of the shard's orders stands now
-    rows: int  # that the shard has
+    parts: tuple[Counts, ...]  # counts of each learner, added to those before the epoch
+    order: Any  # state of the generator of the shard's orders
+    rows: int  # of the shard
     seconds: float = 0.0
     heaviest: float = 1.0  # the largest weight of a row
     shuffled_in_blocks: int = 0
-    epochs: int = 1  # how many the shard made: one, unless mixing is single-shot
-    converged: bool = False  # the last of them made no update
-    weighted: bool = False  # whether a weight is not 1
-    copies: int = 1  # no row was visited more often
+    epochs: int = 1  # made by the shard: one, unless mixing is single-shot
+    converged: bool = False  # whether the last of them made no update
+    weighted: bool = False  # whether some weight is not 1
+    copies: int = 1  # upper bound on the visits of any row
     seen: tuple[int, int] | None = None  # digest and number of the rows, from the first epoch
-    held_bytes: int = 0  # of its changes
-    worker: str = ""  # where it was
+    held_bytes: int = 0  # size of the changes
+    worker: str = ""  # address of the worker
 
     def since(self, standing: Standing, count: str) -> int:
-        """How much a count has grown in this epoch."""
+        """The increase of a count in this epoch."""
         return sum(p[count] - q[count] for p, q in zip(self.parts, standing.parts, strict=True))
 
     def visits(self, standing: Standing) -> int:
-        """mᵢ: visits that each of the learners made."""
+        """mᵢ: visits made by each learner."""
         return int(self.parts[0]["visits"] - standing.visits)
 
 
 def seen_by_all(outcomes: Sequence[Outcome]) -> tuple[int, int] | None:
-    """Digest and number of the rows of all shards; None where one of them does not know."""
+    """Digest and number of the rows of all shards; None if one of them does not know."""
     known = [outcome.seen for outcome in outcomes if outcome.seen is not None]
     if len(known) < len(outcomes):
         return None
     return sum(digest for digest, _ in known) % (1 << 64), sum(count for _, count in known)
 
 
-Ask = Callable[..., list[Any]]  # with a method's name and more arguments: what each shard answers, in order
+Ask = Callable[..., list[Any]]  # (method name, more arguments) → the results of all shards, in order
 
 
 class Method(ABC):
-    """How one kind of model learns from one kind of shard. Goes to the workers, so it is small."""
+    """How one kind of model learns from one kind of shard. Small, because it is sent to the workers."""
 
-    counts_updates = False  # whether the theorem of the bound is one about updates, not mistakes
+    counts_updates = False  # whether the bound is on updates instead of mistakes
 
     @abstractmethod
     def table(self) -> Table:
-        """A new table, of zeros."""
+        """A new table of zeros."""
 
     @abstractmethod
     def begin(self) -> tuple[Table, Standing]:
@@ -128,8 +128,8 @@ class Method(ABC):
     def learn(self, shard: Any, table: Table, standing: Standing, order: Any, epochs: int) -> Outcome:
         """Learn from a shard in place: `table` is the shard's own copy of the shared one.
 
-        `order` is where the generator of the shard's orders stands. With `epochs` above 1, learning goes on
-        until an epoch passes without an update.
+        `order` is the state of the generator of the shard's orders. With `epochs` above 1, training stops
+        at the first epoch without an update.
         """
 
     @abstractmethod
@@ -144,26 +144,26 @@ class Method(ABC):
     def judge(self, table: Table, standing: Standing, run: Any, ask: Ask) -> None:
         """The verdict on the shared weights, written into `run`.
 
-        ``ask("name", …)`` calls that method of this object for every shard, with the shard, the table and the
-        standing before the other arguments.
+        ``ask("name", …)`` calls that method of this object for every shard; the shard, the table and the
+        standing precede the other arguments.
         """
 
 
 # ---- what changed --------------------------------------------------------------------------------------
-COMPARED = 1 << 17  # coordinates at a time, so that comparing takes no memory to speak of
+COMPARED = 1 << 17  # coordinates compared at a time, so that this takes little memory
 
 
 def differing(before: Table, after: Table) -> Iterator[Places]:
-    """The rows in which two tables differ, some at a time."""
+    """The rows in which two tables differ, in batches."""
     for begin in range(0, after.shape[1], COMPARED):
         part = slice(begin, begin + COMPARED)
         yield begin + np.flatnonzero((before[:, part] != after[:, part]).any(axis=(0, 2)))
 
 
 def changes(slices: Sequence[Table], after: Table) -> Change:
-    """What `after` has that the shared table, given in slices, has not.
+    """The difference of `after` from the shared table, which is given in slices.
 
-    All of `after` itself is the change where that takes less memory than the changed rows with their numbers.
+    The change contains all of `after` if that takes less memory than the changed rows with their numbers.
     """
     found, begin = [], 0
     for before in slices:
@@ -178,7 +178,7 @@ def changes(slices: Sequence[Table], after: Table) -> Change:
 
 
 def taken(change: Change, begin: int, end: int) -> Change:
-    """The part of a change that is within some rows, which are then counted from 0."""
+    """The part of a change within rows `begin` to `end`, renumbered from 0."""
     if change.rows is None:
         return Change(None, change.table[:, begin:end])
     low, high = np.searchsorted(change.rows, [begin, end])
@@ -186,12 +186,12 @@ def taken(change: Change, begin: int, end: int) -> Change:
 
 
 def cuts(rows: int, pieces: int) -> list[int]:
-    """Where a table is cut into slices."""
+    """The boundaries of the slices of a table."""
     return [rows * k // pieces for k in range(pieces + 1)]
 
 
 def joined(slices: Sequence[Table], out: Table) -> Table:
-    """The slices below one another, written to `out`."""
+    """Concatenate the slices into `out`."""
     begin = 0
     for part in slices:
         out[:, begin : begin + part.shape[1]] = part
@@ -201,7 +201,7 @@ def joined(slices: Sequence[Table], out: Table) -> Table:
 
 # ---- mixing --------------------------------------------------------------------------------------------
 def shares(mixing: str, rows: Sequence[int], updates: Sequence[int]) -> list[int]:
-    """nᵢ in lowest terms: μᵢ = nᵢ/Σn. A shard without rows has no share; all are 0 where nothing was updated.
+    """nᵢ in lowest terms: μᵢ = nᵢ/Σn. A shard without rows has share 0; all are 0 if nothing was updated.
 
     >>> shares("uniform", [10, 0, 3], [2, 0, 0])
     [1, 0, 1]
@@ -217,7 +217,7 @@ def shares(mixing: str, rows: Sequence[int], updates: Sequence[int]) -> list[int
 
 
 class Sums(NamedTuple):
-    """Sums over some consecutive shards, for the coordinates that one of them changed.
+    """Sums over consecutive shards, for the coordinates that some of them changed.
 
     Layers: Σ nᵢ·wᵢ and Σ nᵢ; with averaging also Σ uᵢ, their number, and Σ (T + mᵢ)·(wᵢ − w).
     """
@@ -227,7 +227,7 @@ class Sums(NamedTuple):
 
 
 def contribution(before: Table, change: Change, share: int, visits: int) -> Sums:
-    """What one shard adds to the sums, with `visits` = T + mᵢ. `before` is the shared table."""
+    """The contribution of one shard to the sums, with `visits` = T + mᵢ. `before` is the shared table."""
     old = before if change.rows is None else before[:, change.rows]
     new = change.table
     changed = new[0] != old[0]
@@ -235,7 +235,7 @@ def contribution(before: Table, change: Change, share: int, visits: int) -> Sums
     np.multiply(new[0], float(share), out=layers[0], where=changed)
     layers[1][changed] = share
     if len(new) == 2:
-        changed |= new[1] != old[1]  # a weight may have come back to where it was
+        changed |= new[1] != old[1]  # a weight may have returned to its old value
         layers[2][changed] = new[1][changed]
         layers[3] = changed
         np.subtract(new[0], old[0], out=layers[4], where=changed)
@@ -244,7 +244,7 @@ def contribution(before: Table, change: Change, share: int, visits: int) -> Sums
 
 
 def union(rows: Sequence[Places | None], n: int) -> Places | None:
-    """All rows that are in one of the lists; None for all there are, where these are more than a half."""
+    """The union of the lists; None, for all rows, if it has more than half of them."""
     present = np.zeros(n, dtype=bool)  # marked, not sorted: ten times faster
     for some in rows:
         if some is None:
@@ -255,7 +255,7 @@ def union(rows: Sequence[Places | None], n: int) -> Places | None:
 
 
 def added(parts: Iterable[Sums], rows: Places | None, n: int) -> Sums:
-    """The sum of the parts, in their order, where `rows` has all of their rows."""
+    """The sum of the parts, in their order. `rows` contains all of their rows."""
     total: Floats | None = None
     for part in parts:
         if total is None:
@@ -271,12 +271,12 @@ def added(parts: Iterable[Sums], rows: Places | None, n: int) -> Sums:
 
 
 def groups(n: int) -> list[range]:
-    """Which of n sums are added first: `FAN_IN` neighbours at a time."""
+    """The groups of n sums for the next level of the tree: `FAN_IN` neighbours each."""
     return [range(begin, min(begin + FAN_IN, n)) for begin in range(0, n, FAN_IN)]
 
 
 def leaf_sum(before: Table, pieces: Sequence[Change], ns: Sequence[int], visits: Sequence[int]) -> Sums:
-    """The sums over some shards; only one shard's contribution is in memory at a time."""
+    """The sums over some shards, with only one shard's contribution in memory at a time."""
     n = before.shape[1]
     each = (contribution(before, *of) for of in zip(pieces, ns, visits, strict=True))
     return added(each, union([piece.rows for piece in pieces], n), n)
@@ -301,7 +301,7 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
             mixed.append(np.where(number > 0, running, old[1]))
     if not all(np.isfinite(layer).all() for layer in mixed):
         raise OverflowError(
-            "The mixture of the shards' weights would be infinite: scale X by a power of two, so that its "
+            "The mixture of the shards' weights would overflow: scale X by a power of two, so that its "
             "rows have norms near 1."
         )
     for layer, values in zip(after, mixed, strict=True):
@@ -326,24 +326,24 @@ def mix(before: Table, pieces: Sequence[Change], ns: Sequence[int], visits: Sequ
 
 @dataclass(frozen=True)
 class Mixed:
-    """An epoch as a whole: who has which share, and what the counts have become."""
+    """An epoch over all shards: their shares, and the new counts."""
 
     standing: Standing
     shares: list[int]
     visits: list[int]  # T + mᵢ
     mistakes: list[int]  # by shard, in this epoch
     updates: list[int]
-    changed: list[int] = field(default_factory=list)  # shards that made updates
+    changed: list[int] = field(default_factory=list)  # the shards that made updates
 
     @property
     def weights(self) -> list[float]:
-        """μᵢ; all 0 where nothing was mixed."""
+        """μᵢ; all 0 if nothing was mixed."""
         whole = sum(self.shares) or 1
         return [n / whole for n in self.shares]
 
     @property
     def weighted_updates(self) -> float:
-        """Σᵢ μᵢ·kᵢ, as exact as one division is."""
+        """Σᵢ μᵢ·kᵢ, with only the rounding of one division."""
         whole = sum(self.shares)
         return sum(n * k for n, k in zip(self.shares, self.updates, strict=True)) / whole if whole else 0.0
 
@@ -355,7 +355,7 @@ class Mixed:
 
 
 def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed:
-    """What comes of the shards' counts; the steps' sum Στ is mixed as the weights are."""
+    """Combine the counts of the shards; the sum of steps Στ is mixed like the weights."""
     updates = [outcome.since(standing, "updates") for outcome in outcomes]
     mistakes = [outcome.since(standing, "mistakes") for outcome in outcomes]
     visits = [standing.visits + outcome.visits(standing) for outcome in outcomes]
@@ -376,7 +376,7 @@ def tally(standing: Standing, outcomes: Sequence[Outcome], mixing: str) -> Mixed
             )
         part["step_sum"] = float(steps[0, k, 0])
         if "drift" in part and len(own) > 1:
-            # n sums, a product and a quotient for w, as many for Στ; no shard's w is longer than R·Στ.
+            # n sums, a product and a quotient for w, and the same for Στ; no shard's w is longer than R·Στ.
             longest = max(p["step_sum"] for p in (before, *own)) * part["radius"]
             part["drift"] += 2.1 * (len(own) + 6) * 2.0**-53 * longest
         parts.append(part)

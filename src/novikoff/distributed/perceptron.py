@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -9,28 +10,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.data.labels import Classes
 from novikoff.distributed.blocks import load_blocks
-from novikoff.distributed.checkpoint import MixingCheckpoint
+from novikoff.distributed.checkpoint import kept_in
 from novikoff.distributed.cluster import Session, session
 from novikoff.distributed.estimator import OnCluster
 from novikoff.distributed.files import are_paths, load_files
-from novikoff.distributed.fitting import kept_in, learn
 from novikoff.distributed.linear_shard import LinearMethod
 from novikoff.distributed.predicting import predicted
+from novikoff.distributed.rounds import MixingTrainer, trainer_of
 from novikoff.distributed.shards import Shards
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, default, document
+from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Model
+from novikoff.training.weights import Model, Settings
 
 
+@with_parameters(DISTRIBUTED_PARAMETERS)
 class DistributedPerceptron(OnCluster, LinearClassifier):
     """A perceptron that learns on a Dask cluster, by iterative parameter mixing.
 
-    Every shard learns an epoch from the shared weights where its rows are; the new shared weights are the
-    mixture of what the shards have then. With one shard this is `Perceptron`, bit for bit; with more it
-    depends on how the rows are sharded, but not on the number of workers, their speed or their deaths.
+    Every shard learns one epoch from the shared weights, on the worker with its rows; the new shared weights
+    are a mixture of the shards' weights. With one shard this is `Perceptron`, bit for bit. With more, the
+    result depends on how the rows are sharded, but not on the number, speed or failure of workers.
 
     Parameters
     ----------
@@ -39,19 +43,19 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     Attributes
     ----------
     coef_, intercept_, classes_, n_features_in_, converged_, verdict_, witness_, margin_, radius_ …
-        As those of `Perceptron`. `converged_`: an epoch passed without an update on any shard.
+        As in `Perceptron`. `converged_`: whether an epoch passed without an update on any shard.
     features_ : novikoff.data.sources.features.Features
-        After learning from files, and after `load`: what the columns are called.
+        The names of the columns, after fitting on files and after `load`.
     n_shards_ : int
-        Shards of the last fit.
+        Number of shards of the last fit.
     mixed_mistakes_ : float
-        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each counted by the mixing
+        Σ μ·k over epochs and shards: mistakes (updates for the 'margin' rule), each multiplied by the mixing
         weight of its shard. The bound R²/γ² is on this sum.
     history_ : list of dict
         Per epoch: mistakes, updates, norm and seconds as in `Perceptron`; `shard_mistakes`, `shard_updates`,
-        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (changes that
-        shards gave back, and the shared weights once a worker) and `seconds_lost` (by how much the busiest
-        worker exceeds the mean).
+        `shard_seconds` and `mixing_weights` by shard, `weighted_updates` (Σ μ·k), `bytes_moved` (the
+        changes from all shards, and the shared weights once per worker) and `seconds_lost` (the time of the
+        busiest worker minus the mean).
 
     Examples
     --------
@@ -63,80 +67,31 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     'separated'
     """
 
-    _names = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "multiclass",
-        "class_weight",
-        "warm_start",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-        "mixing",
-        "n_shards",
-        "client",
-        "checkpoint",
-    )
-    _table = DISTRIBUTED_PARAMETERS
+    rule: str = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    multiclass: str = DEFAULT
+    class_weight: Any = DEFAULT
+    warm_start: bool = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
+    mixing: str = DEFAULT
+    n_shards: int | None = DEFAULT
+    client: Any = DEFAULT
+    checkpoint: Any = DEFAULT
 
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        multiclass: str = default("multiclass"),
-        class_weight: Any = default("class_weight"),
-        warm_start: bool = default("warm_start"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-        mixing: str = default("mixing", DISTRIBUTED_PARAMETERS),
-        n_shards: int | None = default("n_shards", DISTRIBUTED_PARAMETERS),
-        client: Any = default("client", DISTRIBUTED_PARAMETERS),
-        checkpoint: Any = default("checkpoint", DISTRIBUTED_PARAMETERS),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
-        self.mixing = mixing
-        self.n_shards = n_shards
-        self.client = client
-        self.checkpoint = checkpoint
-
-    def _sayable(self) -> dict[str, Any]:
-        return super()._sayable() | {"client": self._address(), "checkpoint": None}
+    def _parameters_for_file(self) -> dict[str, Any]:
+        return super()._parameters_for_file() | {"client": self._address(), "checkpoint": None}
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -150,25 +105,25 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         classes: Any = None,
         **options: Any,
     ) -> Self:
-        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+        """Learn from scratch, from given weights, or from the end of the last fit (`warm_start`).
 
         Parameters
         ----------
         X : dask array, dask dataframe, or names of files
             An array's blocks may be dense or CSR; each block, partition or file is a shard, unless `n_shards`
-            says otherwise. Files, by a list of names or a pattern, are of any format that
-            `novikoff.open_source` reads; every worker reads its own, again in each epoch and in the order of
-            their rows, whatever `order` says.
+            is given. Files, given as a list of names or a pattern, may have any format that
+            `novikoff.open_source` reads; every worker reads its own files again in each epoch, in the order
+            of their rows regardless of `order`.
         y : dask array, series, or array of labels
-            None for files, which have their own.
+            None for files, which contain labels.
         coef_init, intercept_init : arrays, optional
             Weights to start from; not with files.
         sample_weight : dask array, series or array of numbers ≥ 0, optional
-            Factors on each row's step; rows of weight 0 are left out. Files have their own.
+            Factors of the rows' steps; rows of weight 0 are left out. Not for files, which contain weights.
         classes : list of labels, optional
-            All classes: a shard with another label is then refused. Without it they are found, and sorted.
+            All classes; a shard with another label is rejected. Default: the classes found, sorted.
         **options
-            How to read files: what `novikoff.open_source` takes.
+            Options of `novikoff.open_source` for reading files.
         """
         with turns_of(self).learning:
             self._check_parameters()
@@ -178,7 +133,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 and coef_init is None
                 and intercept_init is None
             )
-            kept = kept_in(self.checkpoint, self._sayable())
+            kept = kept_in(self.checkpoint, self._parameters_for_file())
             with session(self.client, kept) as own:
                 shards = self._load(own, X, y, sample_weight, classes, options)
                 if not shards.are_files:
@@ -190,8 +145,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                 init = self._init(coef_init, intercept_init, method.n_classes, method.n_features)
                 if init is not None:
                     begin.start_from(*init)
-                plan = self._plan()
-                model, run = self._learn(own, shards, method, begin, plan, checkpoint=kept)
+                state = method.begin_from(begin)
+                trainer = trainer_of(own, shards.futures, method, state, Plan.of(self), self.mixing, kept)
+                run = train(trainer, trainer.plan, trainer.run)
+                model = self._learned(method, trainer, begin, run)
             self._set_shards(shards)
             self._set_run(model, run)
             if run.interrupted:
@@ -204,15 +161,15 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **options: Any
     ) -> Self:
-        """Learn an epoch from these rows, in their order, and mix once, going on from what there is.
+        """Learn one epoch from these rows, in their order, starting from the current model, and mix once.
 
-        `classes` declares all classes at the first call; without it they are those of the rows so far, and
-        unseen ones are added as they come. Rows that are refused leave the model as it was.
+        `classes` declares all classes at the first call; without it new classes are added when they occur.
+        If rows are rejected, the model does not change.
         """
         with turns_of(self).learning:
             self._check_parameters()
             begun = self.__sklearn_is_fitted__()
-            if begun and self._settings() != self._model.settings:
+            if begun and Settings.of(self) != self._model.settings:
                 raise ValueError(
                     "partial_fit cannot change the rule, bias or averaging of a model: fit a clone."
                 )
@@ -242,7 +199,10 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
                     if method.n_classes > begin.n_classes:
                         begin.grow(method.n_classes)
                 plan = Plan(max_epochs=1, order="cyclic", verbose=int(self.verbose), callback=self.callback)
-                model, run = self._learn(own, shards, method, begin, plan, judged=False)
+                state = method.begin_from(begin)
+                trainer = trainer_of(own, shards.futures, method, state, plan, self.mixing)
+                run = train(trainer, trainer.plan, trainer.run, judged=False)
+                model = self._learned(method, trainer, begin, run)
             run.as_given = True
             if not begun:
                 self._set_shards(shards)
@@ -262,7 +222,7 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         options: dict[str, Any],
         known: Classes | None = None,
     ) -> Shards:
-        """What is to be learned from, as shards on the cluster."""
+        """The training rows, as shards on the cluster."""
         classes = None if classes is None else np.unique(np.asarray(classes))
         if not are_paths(X):
             if options:
@@ -279,36 +239,17 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         return load_files(own, X, self.n_shards, classes, self.class_weight, options, known)
 
     def _method(self, shards: Shards, order: str) -> LinearMethod:
-        return LinearMethod(len(shards.classes.labels), shards.n_features, self._settings(), order)
+        return LinearMethod(len(shards.classes.labels), shards.n_features, Settings.of(self), order)
 
-    def _learn(
-        self,
-        own: Session,
-        shards: Shards,
-        method: LinearMethod,
-        begin: Model,
-        plan: Plan,
-        *,
-        judged: bool = True,
-        checkpoint: MixingCheckpoint | None = None,
-    ) -> tuple[Model, Run]:
-        table, standing, run = learn(
-            own,
-            shards.futures,
-            method,
-            method.begin_from(begin),
-            plan,
-            self.mixing,
-            judged=judged,
-            checkpoint=checkpoint,
-        )
-        model = method.model(table, standing.parts)
+    def _learned(self, method: LinearMethod, trainer: MixingTrainer, begin: Model, run: Run) -> Model:
+        """The model at the end of a run that started from `begin`."""
+        model = method.model(trainer.bring(), trainer.standing.parts)
         assert run.call is not None
         model.ledger = begin.ledger.after(run.call)
         if begin.total("visits"):  # the bound counts over all calls
             before = begin.total("updates" if method.counts_updates else "mistakes")
             run.mixed += self._run.mixed if self._run.n_shards else before
-        return model, run
+        return model
 
     def _set_shards(self, shards: Shards) -> None:
         for name in ("features_", "feature_names_in_"):
@@ -327,14 +268,14 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
 
     # -- predicting ----------------------------------------------------------------------------------
     def predict(self, X: Any, **options: Any) -> Any:
-        """The class of each row: of a dask collection or files lazily, as a dask array; of an array at once.
+        """The class of each row: for a dask collection or files a lazy dask array, for an array at once.
 
-        `options` say how to read files, as in `fit`.
+        `options` are for reading files, as in `fit`.
         """
         return self._lazily(X, "predict", options)
 
     def decision_function(self, X: Any, **options: Any) -> Any:
-        """Scores: (n,) for two classes, (n, n_classes) for more; a dask array for what is not in memory."""
+        """Scores: (n,) for two classes, (n, n_classes) for more; lazy as in `predict`."""
         return self._lazily(X, "scores", options)
 
     def _lazily(self, X: Any, what: str, options: dict[str, Any]) -> Any:
@@ -346,6 +287,3 @@ class DistributedPerceptron(OnCluster, LinearClassifier):
         if what == "scores":
             return self._scorer().scores(X, self.n_jobs)
         return self._label(self._scorer().predict(X, self.n_jobs))
-
-
-document(DistributedPerceptron, DistributedPerceptron._names, DISTRIBUTED_PARAMETERS)

@@ -1,4 +1,4 @@
-"""Predictions on a cluster: lazily, a block or file at a time."""
+"""Predictions on a cluster: lazily, one block or file at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from novikoff.distributed.files import are_paths, file_names, predict_file
 
 
 def predicted(estimator: Any, X: Any, what: str, options: dict[str, Any]) -> Any:
-    """The labels or scores of a dask collection or of files, lazily; None where X is something else."""
+    """The lazy labels or scores of a dask collection or of files; None for any other X."""
     if not (is_array(X) or is_frame(X) or are_paths(X)):
         return None
     names = list(getattr(estimator, "feature_names_in_", ()))

@@ -1,4 +1,4 @@
-"""What workers of a cluster of our own do first. Ctrl-C is for the client, which then closes them."""
+"""The start of a local cluster's workers. Ctrl-C is for the client, which then closes them."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def dask_setup(worker: Any) -> None:
-    """Be deaf to the terminal's interrupt."""
+    """Ignore the terminal's interrupt."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,30 +1,33 @@
-"""Epochs on a cluster: shards learn where they are, their changes are mixed slice by slice, and so on.
+"""Epochs on a cluster: shards learn on their workers, and their changes are mixed slice by slice.
 
-The shared table stays on the workers, in slices. For an epoch every shard's task takes all of them and
-returns what it changed; the counts come to the client, which knows from them each shard's share; then each
-slice of the next table is made by the tree of `mixing`, in tasks of their own. Every task depends only on its
-arguments, so that one which was lost with its worker is run again, elsewhere, to the same bits.
+The shared table stays on the workers, in slices. In an epoch every shard's task takes all slices and returns
+its changes. The client receives the counts and computes each shard's share from them. Then separate tasks
+make each slice of the next table with the tree of `mixing`. Every task depends only on its arguments, so a
+task that was lost with its worker is run again on another one, with the same bits.
 
-The scheduler can make a slice again only from what it was made of, and remembers all that. So the table comes
-to the client now and then, which hands it out again: each epoch where it is small, else every `ANCHOR`.
+The scheduler can recompute a slice only from its inputs, and keeps all of them. So the client fetches the
+table and distributes it again: in each epoch if the table is small, else every `ANCHOR` epochs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
 
 from distributed import Future
+from novikoff.data.arrays import digest_of
 from novikoff.distributed import mixing, tasks
 from novikoff.distributed.checkpoint import MixingCheckpoint, MixingState
 from novikoff.distributed.cluster import Session
-from novikoff.distributed.mixing import Method, Mixed, Outcome, Table
-from novikoff.training import loop
+from novikoff.distributed.linear_shard import order_states
+from novikoff.distributed.mixing import Method, Mixed, Outcome, Standing, Table
 from novikoff.training.ledger import Call, Seen
+from novikoff.training.loop import Epoch, WorstFirstTrainer
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 
@@ -35,8 +38,32 @@ ANCHOR = 16  # epochs
 Place = tuple[int, int]  # slice, and shard or group
 
 
-class Rounds(loop.Learner):
-    """A fit under way on a cluster."""
+def trainer_of(
+    session: Session,
+    shards: Sequence[Future],
+    method: Method,
+    begin: tuple[Table, Standing],
+    plan: Plan,
+    mixing: str,
+    checkpoint: MixingCheckpoint | None = None,
+) -> MixingTrainer:
+    """A trainer on the cluster that starts from a shared state.
+
+    With a checkpoint the state is saved after every epoch; if the checkpoint exists, the fit resumes from it.
+    The caller removes it after storing the outcome.
+    """
+    state = MixingState(*begin, order_states(plan.rng, len(shards)))
+    if checkpoint is not None:
+        checkpoint.shards = session.gather([session.submit(tasks.digest, one) for one in shards])
+        if begin[1].visits or begin[0].any():
+            checkpoint.parameters = checkpoint.parameters | {"begins_from": digest_of(begin[0])}
+        if checkpoint.exists():
+            state = checkpoint.restore(method)
+    return MixingTrainer(session, method, shards, state, plan, mixing, checkpoint)
+
+
+class MixingTrainer(WorstFirstTrainer):
+    """Trains a shared state on a cluster by iterative parameter mixing."""
 
     def __init__(
         self,
@@ -48,11 +75,13 @@ class Rounds(loop.Learner):
         how: str = "uniform",
         checkpoint: MixingCheckpoint | None = None,
     ) -> None:
-        self.session, self.method, self.shards, self.plan, self.how = session, method, shards, plan, how
-        self.checkpoint = checkpoint
+        self.session, self.method, self.shards, self.how = session, method, shards, how
+        self.rng, self.checkpoint = plan.rng, checkpoint
+        self.shard_epochs = plan.max_epochs if how == "single-shot" else 1  # before the shards are mixed
+        self.plan = replace(plan, max_epochs=1) if how == "single-shot" else plan  # of the mixing
         self.orders, self.run = list(state.orders), state.run
         self.run.history, self.run.n_shards = state.history, len(shards)
-        self.table: Table | None = state.table  # None while only the workers have it
+        self.table: Table | None = state.table  # None if only the workers have it
         self.standing = state.standing
         self.seen, self.copies, self.weighted = state.seen, state.copies, state.weighted
         rows = state.table.shape[1]
@@ -64,7 +93,7 @@ class Rounds(loop.Learner):
         self._workers: frozenset[str] = frozenset()  # of the last epoch
 
     def _hand_out(self, table: Table) -> list[Future]:
-        """The table's slices, on the cluster; those of zeros are made there."""
+        """Send the table's slices to the cluster; slices of zeros are made there."""
         slices = [table[:, begin:end] for begin, end in pairwise(self.cuts)]
         filled = [part.any() for part in slices]
         sent = iter(self.session.each(tasks.given, [(part,) for part in compress(slices, filled)]))
@@ -73,7 +102,7 @@ class Rounds(loop.Learner):
         return [next(sent if full else made) for full in filled]
 
     def bring(self) -> Table:
-        """The shared table, here."""
+        """Fetch the shared table."""
         if self.table is None:
             self.table = mixing.joined(self.session.gather(self.slices), self.method.table())
         return self.table
@@ -83,15 +112,17 @@ class Rounds(loop.Learner):
         return len(self.slices) == 1
 
     # -- epochs
-    def epoch(self) -> loop.Epoch:
-        run = self.run
-        mixed = self._mix()
+    def epoch(self) -> Epoch:
+        run, own = self.run, zip(self.shards, self.orders, strict=True)
+        how = self.slices, self.standing
+        each = [(self.method, shard, *how, order, self.shard_epochs) for shard, order in own]
+        mixed = self._mix(self.session.each(tasks.learn, each, self._homes()))
         run.mixed += mixed.weighted_updates if self.method.counts_updates else mixed.weighted_mistakes
         run.n_rows = sum(outcome.rows for outcome in self.outcomes)
         run.heaviest = max(outcome.heaviest for outcome in self.outcomes)
         run.shuffled_in_blocks = max(outcome.shuffled_in_blocks for outcome in self.outcomes)
         alone = len(self.shards) == 1 and self.outcomes[0].converged
-        return loop.Epoch(not mixed.changed or alone, self._counts(mixed))
+        return Epoch(not mixed.changed or alone, self._counts(mixed))
 
     worst = epoch  # the shards choose their most violated rows themselves
 
@@ -102,12 +133,13 @@ class Rounds(loop.Learner):
 
     def finish(self, run: Run) -> None:
         run.call = self._call(run)
+        self.rng.bit_generator.state = self.orders[0]  # as if the orders had been drawn from it
 
     def judge(self, run: Run) -> None:
         self.method.judge(self.bring(), self.standing, run, self._ask)
 
     def _call(self, run: Run) -> Call:
-        """What this fit adds to the ledger. The weights hold each update by the share of its shard."""
+        """The ledger's entry for this fit. Each update counts in the weights by the share of its shard."""
         return Call(
             None if self.seen is None else Seen(*self.seen),
             self.copies,
@@ -118,20 +150,13 @@ class Rounds(loop.Learner):
         )
 
     def _ask(self, name: str, *rest: Any) -> list[Any]:
-        """What every shard says, in their order: see `mixing.Method.judge`."""
+        """The results of all shards, in order: see `mixing.Method.judge`."""
         arguments = self.slices, self.standing, name, *rest
         each = [(self.method, shard, *arguments) for shard in self.shards]
         return self.session.gather(self.session.each(tasks.asked, each))
 
-    def _mix(self) -> Mixed:
-        """Every shard once, and the mixture."""
-        epochs = self.plan.max_epochs if self.how == "single-shot" else 1
-        own = zip(self.shards, self.orders, strict=True)
-        learned = self.session.each_at(
-            self._homes(),
-            tasks.learn,
-            [(self.method, shard, self.slices, self.standing, order, epochs) for shard, order in own],
-        )
+    def _mix(self, learned: list[Future]) -> Mixed:
+        """Mix the results of all shards."""
         outcomes = self.session.gather(self.session.each(tasks.outcome, [(one,) for one in learned]))
         mixed = mixing.tally(self.standing, outcomes, self.how)
         if not self.standing.epoch:
@@ -144,7 +169,7 @@ class Rounds(loop.Learner):
                 self.table = mixing.joined(self.session.gather(slices), self.method.table())
                 slices = self._hand_out(self.table)
             else:
-                self.session.finish(slices)  # what is lost from here on can be made again from what is held
+                self.session.finish(slices)  # what is lost later can be recomputed from what is held
                 self.table = None
             self.slices = slices
         self.standing, self.outcomes = mixed.standing, outcomes
@@ -152,10 +177,10 @@ class Rounds(loop.Learner):
         return mixed
 
     def _homes(self) -> list[str | None]:
-        """The worker that each shard was learned from on in the last epoch.
+        """The worker on which each shard was trained in the last epoch.
 
-        Left alone, Dask moves shards while it does not know how long they take. Workers that came or went
-        change how shards are best spread, and no worker should have more than its part: there Dask decides.
+        Without this, Dask moves shards while it does not know how long they take. If workers joined or left,
+        or if a worker would have more than its share, Dask decides.
         """
         workers, before = self.session.workers(), self._workers
         self._workers = workers
@@ -170,7 +195,7 @@ class Rounds(loop.Learner):
         return homes
 
     def _mixed(self, learned: list[Future], mixed: Mixed) -> list[Future]:
-        """The trees of all slices, level by level. Shards that changed nothing have nothing to add."""
+        """The trees of all slices, level by level. Shards without changes are left out."""
         groups = [[i for i in group if mixed.updates[i]] for group in mixing.groups(len(learned))]
         bounds = list(pairwise(self.cuts))
         pieces: dict[Place, Future] = {(0, i): learned[i] for i in mixed.changed}
@@ -194,7 +219,7 @@ class Rounds(loop.Learner):
         return self.session.each(tasks.mixture, tops)
 
     def _members(self, groups: Sequence[list[int]]) -> list[tuple[Place, list[int]]]:
-        """The sums of one level, by slice and group; groups without a member have none."""
+        """The sums of one level, by slice and group; empty groups are left out."""
         slices = range(len(self.slices))
         return [((k, g), own) for k in slices for g, own in enumerate(groups) if own]
 

@@ -1,4 +1,4 @@
-"""Sentences as shards: lists that the client has, cut into shards; or files that the workers read."""
+"""Sentences as shards: lists from the client, split into shards; or files that the workers read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from novikoff.tagging.sequences import Offsets, Sequences
 
 @dataclass
 class Sentences:
-    """Shards of sentences on a cluster, and what is in all of them together."""
+    """Shards of sentences on a cluster, and their combined content."""
 
     futures: list[Future]
     classes: Labels
@@ -48,11 +48,11 @@ def load_lists(
     min_count: int,
     transitions: str,
 ) -> Sentences:
-    """Sentences in memory, cut into shards of as many neighbours each."""
+    """Sentences in memory, split into shards of equal numbers of consecutive sentences."""
     if n_shards is None:
         raise ValueError(
-            "n_shards=None is not possible for a list of sentences: say into how many shards to cut it. The "
-            "result depends on that number, and on nothing else of the cluster."
+            "n_shards=None is not possible for a list of sentences: give the number of shards. The "
+            "result depends on that number, but not on the cluster."
         )
     x = reading.sequences(X, features)
     reading.check_lengths(x, y)
@@ -82,10 +82,10 @@ def load_files(
     transitions: str,
     options: dict[str, Any],
 ) -> Sentences:
-    """Sentences of files, read by the workers: a shard a file, or all of them cut into `n_shards`.
+    """Sentences of files, read by the workers: one shard per file, or all sentences split into `n_shards`.
 
-    What the client must know comes from one pass over the files before learning: labels, features and how
-    often these occur.
+    One pass over the files before training collects what the client must know: labels, features and the
+    numbers of their occurrences.
     """
     names = file_names(paths)
     recipe = features_state(features)
@@ -120,7 +120,7 @@ def _together(features: SequenceFeatures, found: Sequence[Found]) -> tuple[Seque
 
 
 def _features(state: State) -> SequenceFeatures:
-    features = features_from_state(*state, None, trust_patterns=True)  # the client's own
+    features = features_from_state(*state, None, trust_patterns=True)  # made by the client
     assert isinstance(features, SequenceFeatures)
     return features
 
@@ -153,7 +153,7 @@ def _pieces(names: Sequence[str], sizes: Sequence[int], n_shards: int | None) ->
 # ---- on the workers ------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Found:
-    """What is in a file, as far as the client has to know."""
+    """What the client must know about a file."""
 
     n_sentences: int
     classes: Labels
@@ -163,7 +163,7 @@ class Found:
 
 def survey(path: str, recipe: State, options: dict[str, Any]) -> Found:
     """One pass over a file."""
-    try:
+    with tasks.named(path):
         features = _features(recipe)
         features.fixed = False
         x, labels, classes = read_sentences(path, features, **options)
@@ -171,8 +171,6 @@ def survey(path: str, recipe: State, options: dict[str, Any]) -> Found:
             raise ValueError("there are no labels to learn from.")
         counts = np.bincount(x.ids, minlength=features.n_columns)
         return Found(len(x), classes, counts, features_state(features))
-    except (ValueError, TypeError, OSError) as error:
-        raise tasks.said(error, path) from None
 
 
 def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[str, Any]]) -> SentenceShard:
@@ -181,10 +179,8 @@ def read_shard(pieces: Sequence[Piece], shared: tuple[State, Any, Labels, dict[s
     features = _features(state)
     xs, ys = [], []
     for path, begin, end in pieces:
-        try:
+        with tasks.named(path):
             x, labels, found = read_sentences(path, features, **options)
-        except (ValueError, TypeError, OSError) as error:
-            raise tasks.said(error, path) from None
         assert labels is not None
         x, labels = tagging.subset(x, labels, np.arange(begin, end))
         xs.append(x if kept is None else x.renumbered(np.where(kept, np.arange(len(kept)), -1)))
@@ -202,8 +198,6 @@ def _nothing() -> tuple[Any, Any]:
 
 
 def shard_allowed(transitions: str, shard: SentenceShard, classes: list[Any]) -> Allowed:
-    """What is allowed as far as this shard tells."""
-    try:
+    """The transitions allowed by this shard alone."""
+    with tasks.named(shard.name):
         return constraints.allowed(transitions, classes, shard.x, shard.labels)
-    except ValueError as error:
-        raise tasks.said(error, shard.name) from None

@@ -1,4 +1,4 @@
-"""Shards on a cluster, and what is in all of them together: classes, and weights of classes."""
+"""Shards on a cluster, and their combined content: classes, and weights of classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from novikoff.training.weights import Floats
 
 
 def grouped(n: int, n_shards: int | None, kind: str) -> list[range]:
-    """Which of n neighbouring parts make a shard each: every one of its own, or so many shards in all."""
+    """The ranges of the n parts that form one shard each: every part alone, or `n_shards` in all."""
     if n_shards is None:
         return [range(k, k + 1) for k in range(n)]
     if n_shards > n:
@@ -30,25 +30,25 @@ def grouped(n: int, n_shards: int | None, kind: str) -> list[range]:
 
 @dataclass
 class Shards:
-    """Shards on a cluster, and what is in all of them together."""
+    """Shards on a cluster, and their combined content."""
 
     futures: list[Future]
     classes: Classes
     n_features: int
     n_rows: list[int]
-    names: Any = None  # of the columns, where a frame has some
+    names: Any = None  # of the columns of a frame
     features: Features | None = None  # of files
     are_files: bool = False
-    seen: list[Any] = field(default_factory=list)  # classes that some row has; others were only declared
+    seen: list[Any] = field(default_factory=list)  # classes that occur in some row; others were only declared
     format: str = ""  # of files
     skipped: Skipped = field(default_factory=Skipped)
     scaling: Scaling | None = None
 
 
 def met(survey: Sequence[loading.Found], declared: Any, before: Classes | None = None) -> Classes:
-    """The classes: those declared, in their order, or all that were found, sorted.
+    """The classes: those declared, in their order, or all classes found, sorted.
 
-    Those known `before` keep their places.
+    The classes known `before` keep their positions.
     """
     each = [found.labels for found in survey if len(found.labels)]
     if before is not None:
@@ -78,7 +78,7 @@ def met(survey: Sequence[loading.Found], declared: Any, before: Classes | None =
 
 
 def seen(survey: Sequence[loading.Found]) -> list[Any]:
-    """The classes that some row has."""
+    """The classes that occur in some row."""
     return sorted({label for found in survey for label in found.labels.tolist()})
 
 
@@ -94,7 +94,7 @@ def _places(known: Classes, labels: Labels) -> Any:
 
 
 def weights_by_class(class_weight: Any, classes: Labels, survey: Sequence[loading.Found]) -> Floats | None:
-    """What multiplies the steps of each class."""
+    """The factor of the steps of each class."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):

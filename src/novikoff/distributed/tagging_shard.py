@@ -1,9 +1,9 @@
 """How a sequence tagger learns from one shard of sentences: an epoch from shared weights, and the verdict.
 
-The weights of all features and of all label bigrams lie in one table, labels side by side: row 0 stays zero,
-then a row a feature, then a row a label (the label before). That is what shards share and `mixing` mixes.
-Mixtures are no whole numbers, so weights are float64; while they are whole, float64 is as exact as the
-integers with which one tagger alone learns.
+The weights of all features and of all label bigrams are in one table, with one column per label: row 0 stays
+zero, then one row per feature, then one row per label (the label before). Shards share this table, and
+`mixing` mixes it. Mixtures need not be whole numbers, so weights are float64; for whole weights, float64 is
+as exact as the integers of a single tagger.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from novikoff.distributed.mixing import Ask, Method, Outcome, Standing, Table
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, stride
 from novikoff.tagging.sequences import Ids, Sequences
+from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 
@@ -42,7 +43,7 @@ class SentenceShard:
             object.__setattr__(self, "labels", aligned(self.labels))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To another worker only the arrays go, not what native code made of them."""
+        """Only the arrays are sent to another worker, not the native objects."""
         return SentenceShard, (self.name, replace(self.x), self.labels)
 
     @property
@@ -66,7 +67,7 @@ class ChainMethod(Method):
     average: bool = True
     order: str = "shuffle"
 
-    counts_updates = True  # those that moved the weights; on separable sentences every mistake did
+    counts_updates = True  # the mistakes that changed the weights; on separable sentences every mistake did
 
     @property
     def n_labels(self) -> int:
@@ -81,7 +82,7 @@ class ChainMethod(Method):
         return self.table(), Standing(0, (dict(BEGIN),))
 
     def weights(self, table: Table, standing: Standing) -> ChainWeights:
-        """The weights that lie in the table."""
+        """The weights in the table."""
         (counts,) = standing.parts
         known = {name: value for name, value in counts.items() if name != "step_sum"}
         sums = table[1] if self.average else None
@@ -106,7 +107,7 @@ class ChainMethod(Method):
         started = time.perf_counter()
         weights, rng = self.weights(table, standing), generator_at(order)
         plan = Plan(epochs, self.order, rng)
-        run, _ = tagging.fit(weights, shard.x, shard.labels, plan)
+        run = train(tagging.TaggerTrainer(weights, shard.x, shard.labels, plan), plan, judged=False)
         if run.interrupted:
             raise KeyboardInterrupt
         (begun,), now = standing.parts, vars(weights.counts)
@@ -121,7 +122,7 @@ class ChainMethod(Method):
             converged=run.converged,
         )
 
-    # -- what came of it
+    # -- verdict
     def norm(self, table: Table, standing: Standing) -> float:
         return math.sqrt(self.square(table, 0))
 
@@ -135,7 +136,7 @@ class ChainMethod(Method):
         run.verdict = "separated" if strict else "undecided"
         run.consistent = calm or all(one.consistent for one in found)
         upto = next((k for k, one in enumerate(found, 1) if one.verdict != "separated"), len(found))
-        run.margin = min(one.margin for one in found[:upto])  # as if gone over one after the other
+        run.margin = min(one.margin for one in found[:upto])  # as if the shards were visited in sequence
         run.training_errors = sum(ask("errors"))
 
     def verdict(self, shard: SentenceShard, table: Table, standing: Standing) -> Run:
@@ -146,11 +147,11 @@ class ChainMethod(Method):
         return run
 
     def errors(self, shard: SentenceShard, table: Table, standing: Standing) -> int:
-        """Sentences of a shard that the weights in force get wrong."""
+        """The number of a shard's sentences that the weights used by `predict` get wrong."""
         return tagging.errors(tagging.scorer(self.weights(table, standing)), shard.x, shard.labels)
 
 
 def together(each: Sequence[Allowed]) -> Allowed:
-    """What is allowed by one of these."""
+    """The transitions allowed by any of these."""
     step = np.maximum.reduce([one.step for one in each])
     return Allowed(step, each[0].start, each[0].end)

@@ -1,10 +1,10 @@
-"""What runs on the workers. Errors that people can do something about say where they happened."""
+"""The tasks that run on the workers. Errors that a user can fix say where they happened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,29 +16,21 @@ from novikoff.distributed.mixing import Change, Method, Outcome, Standing, Sums,
 Learned = tuple[Change, Outcome]
 
 
-def said(error: Exception, what: str) -> Exception:
-    """The error with the worker and what it was at."""
-    text = str(error).removeprefix(f"{what}: ")  # a file's own errors begin with its name
-    message = f"{what}, on worker {get_worker().address}: {text}"
-    kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
-    return next((kind for kind in kinds if isinstance(error, kind)), ValueError)(message)
-
-
-def on_a_shard(task: Callable[..., Any]) -> Callable[..., Any]:
-    """A task whose second argument is the shard that its errors name."""
-
-    @wraps(task)
-    def named(method: Any, shard: Any, *rest: Any) -> Any:
-        try:
-            return task(method, shard, *rest)
-        except (ValueError, OverflowError, OSError, TypeError) as error:
-            raise said(error, shard.name) from None
-
-    return named
+@contextmanager
+def named(what: str) -> Iterator[None]:
+    """Add the name of the data and of the worker to an error."""
+    try:
+        yield
+    except (ValueError, OverflowError, OSError, TypeError) as error:
+        text = str(error).removeprefix(f"{what}: ")  # errors about a file begin with its name
+        message = f"{what}, on worker {get_worker().address}: {text}"
+        kinds = (OverflowError, FileNotFoundError, PermissionError, OSError, TypeError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+        raise kind(message) from None
 
 
 def given(part: Any) -> Any:
-    """Something that the client sends."""
+    """A value sent by the client."""
     return part
 
 
@@ -47,34 +39,32 @@ def blank(shape: tuple[int, ...]) -> Table:
     return np.zeros(shape)
 
 
-@on_a_shard
 def learn(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, order: Any, epochs: int
 ) -> Learned:
-    """An epoch on a shard, in the one copy of the shared table that it needs."""
-    table = mixing.joined(slices, method.table())
-    outcome = method.learn(shard, table, standing, order, epochs)
-    change = mixing.changes(slices, table)
+    """One epoch on a shard, with a single copy of the shared table."""
+    with named(shard.name):
+        table = mixing.joined(slices, method.table())
+        outcome = method.learn(shard, table, standing, order, epochs)
+        change = mixing.changes(slices, table)
     size = change.table.nbytes + (0 if change.rows is None else change.rows.nbytes)
     return change, replace(outcome, worker=get_worker().address, held_bytes=size)
 
 
 def digest(shard: Any) -> str:
-    """What tells a shard's data from others."""
-    try:
+    """A digest that identifies a shard's data."""
+    with named(shard.name):
         found: str = shard.digest()
         return found
-    except OSError as error:
-        raise said(error, shard.name) from None
 
 
 def outcome(learned: Learned) -> Outcome:
-    """The small part of what a shard returns."""
+    """The small part of the result of a shard."""
     return learned[1]
 
 
 def piece(learned: Learned, begin: int, end: int) -> Change:
-    """What a shard changed within some rows."""
+    """The changes of a shard within rows `begin` to `end`."""
     return mixing.taken(learned[0], begin, end)
 
 
@@ -86,7 +76,7 @@ def leaf_sum(
 
 
 def branch_sum(parts: Sequence[Sums], rows: int) -> Sums:
-    """The sum of sums, for a slice of so many rows."""
+    """The sum of sums, for a slice of `rows` rows."""
     return mixing.branch_sum(parts, rows)
 
 
@@ -95,12 +85,12 @@ def mixture(before: Table, sums: Sums, whole: int, visits: int) -> Table:
     return mixing.mixture(before, sums, whole, visits)
 
 
-@on_a_shard
 def asked(
     method: Method, shard: Any, slices: Sequence[Table], standing: Standing, name: str, *rest: Any
 ) -> Any:
-    """What a method's function of this name says of a shard: for the verdict."""
-    return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
+    """Call a function of the method on a shard, for the verdict."""
+    with named(shard.name):
+        return getattr(method, name)(shard, mixing.joined(slices, method.table()), standing, *rest)
 
 
 def square(method: Method, part: Table, begin: int) -> float:

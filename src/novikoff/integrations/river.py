@@ -1,8 +1,7 @@
-"""OnlinePerceptron inside river: import this module once, and river takes it for a classifier.
+"""OnlinePerceptron inside river: import this module once, and river accepts it as a classifier.
 
-The model is registered with river's abstract classes and given the few members that river's
-pipelines, metrics and progressive validation ask a classifier for. It stays what it was: nothing
-of river lies between a call and the core.
+This registers the class with river's abstract classes and adds the few members that river's pipelines,
+metrics and progressive validation require of a classifier. Calls still go directly to the core.
 
 Examples
 --------
@@ -29,7 +28,7 @@ from novikoff.linear.online import OnlinePerceptron
 def _clone(
     self: OnlinePerceptron, new_params: dict[str, Any] | None = None, include_attributes: bool = False
 ) -> OnlinePerceptron:
-    """A model with the same parameters, and, if asked for, what was learned with them."""
+    """A model with the same parameters and, on request, the same trained state."""
     fresh = type(self)(**{**self.get_params(), **(new_params or {})})
     if include_attributes:
         fresh._set_state(self._get_state())
@@ -40,7 +39,7 @@ def _no_probabilities(self: OnlinePerceptron, x: dict[Any, Any], **kwargs: Any) 
     raise NotImplementedError("a perceptron has scores, not probabilities: use a metric that takes labels")
 
 
-# What river's Estimator and Classifier would have given by inheritance.
+# The members that would be inherited from river's Estimator and Classifier.
 _MEMBERS: dict[str, Any] = {
     "_supervised": True,
     "_multiclass": True,

@@ -1,12 +1,12 @@
-"""Kernel perceptrons with a budget: at most B supports, constant memory and time for every row.
+"""Kernel perceptrons with a budget: at most B supports, constant memory and time per row.
 
-native/budget.h has the policies with their papers' equations. All columns of scores (one for two classes,
-else one a class) share the supports, and the budget counts distinct supports in all. Below the budget every
-policy makes the updates of the perceptron without one.
+native/budget.h has the policies with the equations of their papers. All columns of scores (one for two
+classes, else one per class) share the supports, and the budget limits the number of distinct supports. Below
+the budget every policy makes the updates of the perceptron without one.
 
-A learner answers as `dualmodel.DualModel` does: the last scores; the averaged ones where no support is ever
-removed, which is so for the projectrons and without a budget; but no votes, for which all that was ever
-removed or projected would have to be kept.
+It predicts as `dual_model.DualModel` does, by the last scores, or by the averaged ones if no support is ever
+removed (with the projectrons, or without a budget). It cannot vote: votes require everything that was ever
+removed or projected.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ import math
 import time
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, is_sparse, rows_of
-from novikoff.data.threads import threads
-from novikoff.exact.outward import root_up
-from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows, in_parallel
+from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, rows_of
+from novikoff.data.threads import results, threads
+from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows
+from novikoff.outward import root_up
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 UNLIMITED = 2**63 - 1
-CALL_SECONDS = 0.1  # about what a native call takes, so that Ctrl-C is heard
+CALL_SECONDS = 0.1  # approximate time of a native call, so that Ctrl-C works
 PART = 256  # rows that a thread predicts at a time
 
 
-class BudgetLearner(ABC):
-    """Abstract: coefficients of a few supports, learned row by row. `budget_learner` makes one."""
+class BudgetModel(ABC):
+    """Abstract: coefficients of a few supports, learned row by row. `budget_model` makes one."""
 
     native: _core.Budgeted
     kernel: Kernel
@@ -55,51 +56,46 @@ class BudgetLearner(ABC):
         self.n_rows = 0  # given so far
         self.radius = 0.0  # the largest √K(x, x) of all rows given
 
-    def _policy(self) -> tuple[str, int, int, bool, bool]:
-        """What the native learners begin with."""
+    def _rule(self) -> _core.BudgetRule:
+        """The rule of the native learners."""
         columns = 1 if self.n_classes == 2 else self.n_classes
-        return self.policy, self.budget or UNLIMITED, columns, self.joint, self.tie_is_mistake
+        return _core.BudgetRule(
+            self.policy, self.budget or UNLIMITED, columns, self.joint, self.tie_is_mistake
+        )
 
     # -- learning
     def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
-        """Visit the rows, in this order; the number of updates. All are checked before the first visit."""
-        return self.visit_rows(self.checked(X), labels, order)
-
-    @abstractmethod
-    def checked(self, X: Any) -> Any:
-        """The rows, found fit for learning."""
-
-    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
-        """`learn` for rows that have been checked."""
+        """Visit the rows in this order; return the number of updates. All rows are checked first."""
         before = self.native.updates
-        try:
-            self._visit(X, labels, order)
-        finally:  # what was learned before an interrupt has the numbers of these rows
-            self.n_rows += X.shape[0]
+        self.visit_rows(self.checked(X), labels, order)
         return self.native.updates - before
 
     @abstractmethod
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        """Visit rows; `n_rows` were given before."""
+    def checked(self, X: Any) -> Any:
+        """Check the rows, and return them ready for learning."""
+
+    @abstractmethod
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+        """Learn from checked rows; `n_rows` counts them even after an interrupt."""
 
     @property
     def draws(self) -> bool:
-        """Whether the supports that go are drawn."""
+        """Whether the supports to remove are drawn at random."""
         return self.policy == "random" and self.budget is not None
 
     def _draws(self, n: int) -> Floats | None:
-        """One number in [0, 1) a visit: which support goes, for the policy that asks for it."""
+        """One number in [0, 1) per visit: which support to remove, for the policy that draws it."""
         return self.rng.random(n) if self.draws else None
 
     def add_class(self) -> None:
-        """One more class. From two to three, the score s of the second becomes −s, s and 0."""
+        """Add a class. From two to three classes, the score s of the second becomes −s, s and 0."""
         self.native.add_class()
         self.n_classes += 1
 
     def turn(self) -> None:
-        """The only class so far, learned as the first of two, is the second: as it would be then.
+        """Make the only class so far, learned as the first of two, the second, as if it always had been.
 
-        Where a tie is right for the second class every score has stayed 0, and there are no supports.
+        If a tie is right for the second class, every score has then stayed 0, and there are no supports.
         """
         if self.tie_is_mistake:
             state = self.native.state()
@@ -113,7 +109,7 @@ class BudgetLearner(ABC):
     def _clear(self) -> None:
         """Forget the supports and all counts."""
 
-    # -- what it holds
+    # -- contents
     @property
     @abstractmethod
     def vectors(self) -> Any:
@@ -126,12 +122,12 @@ class BudgetLearner(ABC):
 
     @abstractmethod
     def put(self, vectors: Any, numbers: Rows) -> None:
-        """Take these rows for the supports that the native state speaks of."""
+        """Use these rows as the supports of the native state."""
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Columns of the rows; 0 where they have none."""
+        """The number of columns of the rows; 0 if they have none."""
 
     @property
     @abstractmethod
@@ -148,12 +144,12 @@ class BudgetLearner(ABC):
 
     @property
     def n_updates(self) -> int:
-        """Scores moved: of all classes apart, or of all of them together."""
+        """The number of updates: counted per class, or once for joint classes."""
         return self.native.updates
 
     @property
     def n_mistakes(self) -> int:
-        """Updates that were mistakes: all of them, but for the margin errors of 'projectron++'."""
+        """Updates that were mistakes: all except the margin errors of 'projectron++'."""
         return self.native.mistakes
 
     @property
@@ -163,7 +159,7 @@ class BudgetLearner(ABC):
 
     @property
     def reach(self) -> float:
-        """R: max √K(x, x), times √2 where an update moves two classes; rounded up."""
+        """R: max √K(x, x), times √2 if an update moves two classes; rounded up."""
         if self.radius == math.inf or not (self.joint and self.n_columns > 1):
             return self.radius
         return root_up(2 * Fraction(self.radius) ** 2)
@@ -174,13 +170,13 @@ class BudgetLearner(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """Nothing: what is projected, shrunk or removed is no convex combination of the y·φ(x) any more."""
+        """No bound: projection, shrinking and removal leave no convex combination of the y·φ(x)."""
         return math.inf
 
     def __getattr__(self, name: str) -> Any:
         if name in ("used", "visit", "moves"):
             raise AttributeError(
-                "a model with a budget keeps no sequence of updates: that would grow for ever."
+                "a model with a budget keeps no sequence of updates: it would grow without limit."
             )
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
@@ -189,7 +185,7 @@ class BudgetLearner(ABC):
         return self.budget is None or self.policy.startswith("projectron")
 
     def coefficients(self, *, averaged: bool) -> Floats:
-        """α of each support and column; `averaged`: times the number of visits."""
+        """α of each support and column; the averaged ones are multiplied by the number of visits."""
         if averaged:
             self._check_average()
         return np.ascontiguousarray(self.native.coefficients(averaged).T)
@@ -211,7 +207,7 @@ class BudgetLearner(ABC):
 
     @abstractmethod
     def _scores(self, X: Any, *, averaged: bool, jobs: int) -> Floats:
-        """Scores, signs and winners exact; the averaged ones times the number of visits."""
+        """Scores with exact signs and winners; the averaged ones are multiplied by the number of visits."""
 
     def winners(self, scores: Floats) -> Ints:
         """The class of each row by its scores."""
@@ -224,7 +220,7 @@ class BudgetLearner(ABC):
         if not self.native.size:
             return 0.0
         if isinstance(self.kernel, PrecomputedKernel):
-            return math.nan  # the supports' own values are not kept
+            return math.nan  # kernel values among the supports are not kept
         scores = self.scores(self.vectors, averaged=False)
         return math.sqrt(max(float(np.sum(self.coefficients(averaged=False) * scores)), 0.0))
 
@@ -233,8 +229,8 @@ class BudgetLearner(ABC):
         return {k: v for k, v in vars(self).items() if k != "native"} | {"state": self.native.state()}
 
 
-class _RowLearner(BudgetLearner):
-    """One of the kernels that native/gram.h knows; dense supports, or sparse ones whose columns may grow."""
+class _RowBudget(BudgetModel):
+    """A kernel of native/gram.h; dense supports, or sparse ones whose columns may grow."""
 
     native: _core.RowBudget
     kernel: NamedKernel
@@ -245,10 +241,7 @@ class _RowLearner(BudgetLearner):
         self._make(n_features)
 
     def _make(self, n_features: int) -> None:
-        k = self.kernel
-        self.native = _core.RowBudget(
-            *self._policy(), k.name, k.gamma, k.coef0, k.degree, k.offset, self.sparse, n_features
-        )
+        self.native = _core.RowBudget(self._rule(), self.kernel.native(), self.sparse, n_features)
 
     def _clear(self) -> None:
         self._make(self.native.features)
@@ -259,7 +252,7 @@ class _RowLearner(BudgetLearner):
             self.native.set_columns(X.shape[1])
         problem, row, largest = self.native.check(rows_of(X), 0, X.shape[0])
         if problem in ("negative", "out of range"):
-            self.kernel.measure(X)  # says what is wrong
+            self.kernel.measure(X)  # raises the error
         try:
             raise_problem(problem, row, X)
         except UnsortedIndices:
@@ -273,14 +266,18 @@ class _RowLearner(BudgetLearner):
         if X.shape[1] < known or (X.shape[1] > known and not self.sparse):
             raise ValueError(f"X has {X.shape[1]} features, but the learner has seen rows of {known}.")
 
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        rows, n = rows_of(X), X.shape[0] if order is None else len(order)
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+        examples = _core.Examples(rows_of(X), labels, order=order)
+        n = X.shape[0] if order is None else len(order)
         at, size = 0, 16
-        while at < n:
-            end, started = min(at + size, n), time.perf_counter()
-            self.native.learn(rows, labels, order, at, end, self.n_rows, self._draws(end - at))
-            size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
-            at = end
+        try:
+            while at < n:
+                end, started = min(at + size, n), time.perf_counter()
+                self.native.learn(examples, at, end, self.n_rows, self._draws(end - at))
+                size = 2 * size if time.perf_counter() - started < CALL_SECONDS else max(size // 2, 1)
+                at = end
+        finally:  # supports learned before an interrupt have the numbers of these rows
+            self.n_rows += X.shape[0]
 
     @property
     def n_features(self) -> int:
@@ -307,11 +304,10 @@ class _RowLearner(BudgetLearner):
         self._check_columns(X)
         rows, n = rows_of(X), X.shape[0]
         out = np.zeros((n, self.n_columns))
-
-        def add(begin: int) -> None:
-            self.native.scores(rows, begin, min(begin + PART, n), averaged, out)
-
-        in_parallel(add, range(0, n, PART), jobs)
+        score = self.native.scores
+        calls = (partial(score, rows, k, min(k + PART, n), averaged, out) for k in range(0, n, PART))
+        for _ in results(calls, jobs):
+            pass
         return out
 
     def __getstate__(self) -> dict[str, Any]:
@@ -329,15 +325,15 @@ class _RowLearner(BudgetLearner):
         self.native.set_supports(_core.Rows(data, indices, indptr, state["n_features"]), number)
 
 
-class _CalledLearner(BudgetLearner):
-    """Kernel values come from panels, row by row: those of a function, or of a matrix that holds them."""
+class _CalledBudget(BudgetModel):
+    """Kernel values come from panels, row by row: from a function, or from a precomputed matrix."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._clear()
 
     def _clear(self) -> None:
-        self.native = _core.Budgeted(*self._policy())
+        self.native = _core.Budgeted(self._rule())
         self.taken: list[Any] = []  # what the kernel keeps of each support
         self.numbers: list[int] = []
         self._panel: Panel | None = None
@@ -346,42 +342,46 @@ class _CalledLearner(BudgetLearner):
         self.radius = max(self.radius, self.kernel.measure(X).radius)
         return X
 
-    def _visit(self, X: Any, labels: Ints, order: Rows | None) -> None:
-        """Rows ahead are asked for together, in ever larger blocks, as long as no support changes."""
+    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+        """Kernel values are computed ahead, in ever larger blocks of rows, as long as no support changes."""
         order = np.arange(X.shape[0]) if order is None else order
         at, size = 0, 1
-        while at < len(order):
-            block = order[at : at + size]
-            size = min(2 * size, PART)
-            for row, values in zip(block.tolist(), self._values(X, block), strict=True):
-                at += 1
-                if self._visit_row(X, row, int(labels[row]), values):
-                    size = 1
-                    break
+        try:
+            while at < len(order):
+                block = order[at : at + size]
+                size = min(2 * size, PART)
+                for row, values in zip(block.tolist(), self._values(X, block), strict=True):
+                    at += 1
+                    draws, label = self._draws(1), int(labels[row])
+                    wrong = self.native.decide(values, label)
+                    changed = wrong and self._update(X, row, label, values, draws)
+                    self.native.visits += 1
+                    if changed:
+                        size = 1
+                        break
+        finally:
+            self.n_rows += X.shape[0]
 
-    def _visit_row(self, X: Any, row: int, label: int, values: Floats) -> bool:
-        """Visit a row with these kernel values; whether it became a support."""
-        here, place = np.array([row], dtype=np.int64), -1
-        draws = self._draws(1)
-        if self.native.decide(values, label):
-            taken, own = self.kernel.take(X, here), np.empty((1, 1))
-            self.kernel.panels(X)(here).values(self.kernel.rows(X), here, 0, 1, own)
-            near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
-            same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
-            of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
-            draw = 0.0 if draws is None else float(draws[0])
-            place = self.native.update(values, label, float(own[0, 0]), same, draw, of_oldest)
-            if place >= 0:
-                self._panel = None
-                self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
-        self.native.visits += 1
+    def _update(self, X: Any, row: int, label: int, values: Floats, draws: Floats | None) -> bool:
+        """Learn from a row with these kernel values; return whether it became a support."""
+        here = np.array([row], dtype=np.int64)
+        taken, own = self.kernel.take(X, here), np.empty((1, 1))
+        self.kernel.panels(X)(here).values(self.kernel.rows(X), 0, 1, own, here)
+        near = np.abs(values - own[0, 0]) <= 1e-9 * abs(own[0, 0])
+        same = next((p for p in np.flatnonzero(near).tolist() if _equal(self.taken[p], taken)), -1)
+        of_oldest = self._of_oldest(X) if self.native.needs_oldest and same < 0 else None
+        draw = 0.0 if draws is None else float(draws[0])
+        place = self.native.update(values, label, float(own[0, 0]), same, draw, of_oldest)
+        if place >= 0:
+            self._panel = None
+            self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         return place >= 0
 
     def _values(self, X: Any, rows: Rows) -> Floats:
         """The kernel values of some rows with the supports."""
         values = np.zeros((len(rows), len(self.taken)))
         if self.taken:
-            self._supports().values(self.kernel.rows(X), rows, 0, len(rows), values)
+            self._supports().values(self.kernel.rows(X), 0, len(rows), values, rows)
         return values
 
     def _of_oldest(self, X: Any) -> Floats:
@@ -435,7 +435,7 @@ class _CalledLearner(BudgetLearner):
         for begin in range(0, n, PART):
             end = min(begin + PART, n)
             values = np.empty((end - begin, len(self.taken)))
-            panel.values(rows, None, begin, end, values)
+            panel.values(rows, begin, end, values)
             part, sizes = values @ alpha.T, np.abs(values) @ np.abs(alpha.T)
             for i, c in np.argwhere(np.abs(part) <= (len(self.taken) + 8) * 1.01 * UNIT * sizes).tolist():
                 sign, value = _core.exact_dot(alpha[c], values[i])
@@ -458,12 +458,12 @@ class _CalledLearner(BudgetLearner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({k: v for k, v in state.items() if k != "state"})
-        self.native = _core.Budgeted(*self._policy())
+        self.native = _core.Budgeted(self._rule())
         self.native.set_state(state["state"])
 
 
 def _settle_winner(scores: Floats, among: list[int], alpha: Floats, values: Floats) -> None:
-    """Make the first of the highest scores the exact one, of those columns that it is among."""
+    """Make the first of the highest scores the exact one; `among` has the possible columns."""
     best, both = among[0], np.concatenate([values, values])
     for c in among[1:]:
         if _core.exact_dot(np.concatenate([alpha[c], -alpha[best]]), both)[0] > 0:
@@ -472,7 +472,7 @@ def _settle_winner(scores: Floats, among: list[int], alpha: Floats, values: Floa
         scores[best] = np.nextafter(scores.max(), np.inf)
 
 
-def budget_learner(
+def budget_model(
     kernel: Kernel,
     n_classes: int,
     like: Any,
@@ -483,12 +483,12 @@ def budget_learner(
     joint: bool = False,
     tie_is_mistake: bool = False,
     rng: np.random.Generator | None = None,
-) -> BudgetLearner:
-    """A learner that keeps at most `budget` supports, for rows stored as those of `like`.
+) -> BudgetModel:
+    """A learner that keeps at most `budget` supports, for rows in the storage format of `like`.
 
     >>> from novikoff.kernel.kernels import NamedKernel
     >>> X, labels = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0]]), np.array([1, 1, 0, 0], dtype=np.int32)
-    >>> learner = budget_learner(NamedKernel("rbf", gamma=1.0), 2, X, budget=2)
+    >>> learner = budget_model(NamedKernel("rbf", gamma=1.0), 2, X, budget=2)
     >>> learner.learn(X, labels), learner.support.tolist()
     (1, [2])
     """
@@ -500,25 +500,25 @@ def budget_learner(
         "rng": np.random.default_rng() if rng is None else rng,
     }
     if not isinstance(kernel, NamedKernel):
-        return _CalledLearner(kernel, n_classes, **options)
-    if sparse is None:  # values do not depend on how supports are kept: sparse where that is faster
+        return _CalledBudget(kernel, n_classes, **options)
+    if sparse is None:  # values do not depend on how supports are stored: sparse if that is faster
         sparse = is_sparse(like) and 16 * like.nnz < like.shape[0] * like.shape[1]
-    return row_learner(kernel, n_classes, like.shape[1], sparse=sparse, **options)
+    return row_budget(kernel, n_classes, like.shape[1], sparse=sparse, **options)
 
 
 def own_generator(rng: np.random.Generator) -> np.random.Generator:
-    """One for the policy 'random', so that the order of the rows is the same under every policy."""
+    """A generator for the policy 'random', so that the order of rows is the same under every policy."""
     seeds = rng.bit_generator.seed_seq
     if isinstance(seeds, np.random.SeedSequence):
         return np.random.default_rng(seeds.spawn(1)[0])
-    return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState has nothing to spawn from
+    return np.random.default_rng(int(rng.integers(2**63)))  # a legacy RandomState cannot spawn
 
 
-def row_learner(
+def row_budget(
     kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
-) -> BudgetLearner:
-    """The same for a kernel of native/gram.h; columns may be added later where supports are sparse."""
-    return _RowLearner(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
+) -> BudgetModel:
+    """The same for a kernel of native/gram.h; columns may be added later if supports are sparse."""
+    return _RowBudget(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
 def restored(
@@ -530,12 +530,12 @@ def restored(
     *,
     n_features: int,
     **options: Any,
-) -> BudgetLearner:
-    """A learner as it was, from its supports, their numbers and the native state."""
+) -> BudgetModel:
+    """A learner restored from its supports, their numbers and the native state."""
     if isinstance(kernel, NamedKernel):
-        learner = row_learner(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
+        learner = row_budget(kernel, n_classes, n_features, sparse=is_sparse(vectors), **options)
     else:
-        learner = _CalledLearner(kernel, n_classes, **options)
+        learner = _CalledBudget(kernel, n_classes, **options)
     learner.native.set_state(state)
     learner.put(vectors, numbers)
     return learner

@@ -1,4 +1,4 @@
-"""What a model file says of a kernel perceptron with a budget, and back: it goes on as the saved would."""
+"""The state of a kernel perceptron with a budget in a model file, and back: it can continue to learn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.kernel.budget import BudgetLearner, restored
+from novikoff.kernel.budget import BudgetModel, restored
 from novikoff.kernel.state import (
     check_numbers,
     kernel_from_state,
@@ -16,15 +16,15 @@ from novikoff.kernel.state import (
 )
 from novikoff.modelfile.checks import LARGEST, State, array, choice, count, fact, number
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.parameters.table import KERNEL_PARAMETERS
+from novikoff.parameters.kernel import KERNEL_PARAMETERS
 
 COUNTS = ("visits", "wrong", "mistakes", "updates", "close")
 MEASURES = ("damage", "largest")
 POLICIES = KERNEL_PARAMETERS["budget_policy"].choices
 
 
-def budget_state(learner: BudgetLearner) -> State:
-    """Coefficients, their running sums, supports, the factor of projections, and how far draws have come."""
+def budget_state(learner: BudgetModel) -> State:
+    """Coefficients, their running sums, supports, the factor of projections, and the random state."""
     facts, arrays = vectors_state(learner.vectors, learner.kernel)
     facts |= {"kernel": kernel_state(learner.kernel), "n_classes": learner.n_classes}
     facts |= {"budget": learner.budget, "policy": learner.policy, "n_rows": learner.n_rows}
@@ -40,8 +40,8 @@ def budget_state(learner: BudgetLearner) -> State:
     return facts, arrays | {name: held[name] for name in names} | {"support": learner.support}
 
 
-def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetLearner:
-    """The learner that `budget_state` was taken from."""
+def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetModel:
+    """The learner with this `budget_state`."""
     kernel = kernel_from_state(fact(facts, "kernel", dict))
     n_classes = count(facts, "n_classes", 2, LARGEST)
     budget = None if facts.get("budget") is None else count(facts, "budget", 1)
@@ -83,7 +83,7 @@ def budget_from_state(facts: Facts, arrays: Arrays) -> BudgetLearner:
 
 
 def _generator(facts: Facts) -> np.random.Generator:
-    """PCG64 where it was left; of learners that draw nothing, any."""
+    """PCG64 in its saved state; any generator if the learner draws nothing."""
     rng = np.random.default_rng(0)
     if "generator" in facts:
         given = fact(facts, "generator", dict)

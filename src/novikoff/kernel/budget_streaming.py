@@ -1,13 +1,13 @@
-"""Kernel perceptrons with a budget, learned from a source: block by block, however long it is.
+"""Kernel perceptrons with a budget that learn from a source of any length, block by block.
 
-The result is that of `order="cyclic"` on the same rows in memory, bit for bit, however the source is cut into
-blocks. Classes and columns may grow while it learns.
+The result equals that of `order="cyclic"` on the same rows in memory, bit for bit, for every division of the
+source into blocks. Classes and columns may be added during learning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,27 +18,18 @@ from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, by_name
 from novikoff.data.sources.progress import Watch
 from novikoff.data.sources.source import Source
-from novikoff.kernel import budget_training as budgettraining
-from novikoff.kernel.budget import BudgetLearner
-from novikoff.kernel.fitting import KernelSettings
+from novikoff.kernel.budget import BudgetModel
+from novikoff.kernel.budget_training import epoch_of, judge
 from novikoff.kernel.kernels import Spread
-from novikoff.training import loop
-from novikoff.training.examples import Visit
+from novikoff.kernel.settings import KernelSettings
+from novikoff.training.examples import Batch
+from novikoff.training.loop import Epoch, Trainer
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.streaming import SourceExamples, check_one_pass
 
 
-@dataclass
-class Learned:
-    """What came of a fit."""
-
-    learner: BudgetLearner
-    scaling: Scaling | None
-    run: Run
-
-
-def fit(
+def trainer_of(
     source: Source,
     classes: StreamClasses,
     settings: KernelSettings,
@@ -46,25 +37,16 @@ def fit(
     *,
     scale: str | None = None,
     watch: Watch | None = None,
-) -> Learned:
-    """Learn from a source until an epoch passes without an update, or the plan ends it."""
+) -> BudgetStreamTrainer:
+    """The trainer for a source and a `plan`, after a first pass if one is needed."""
     examples = SourceExamples(source, classes, watch=watch)
-    settings = _after_a_look(examples, settings, plan, scale)
-    growing = _Growing(examples, settings, plan)
-    try:
-        run = loop.train(growing, plan)
-    except UnseenClass:
-        classes.check_two(source.name)  # there is but one
-        raise
-    if growing.n_classes == 2:
-        growing.learner.joint = False  # as for two classes that were known before
-    return Learned(growing.learner, examples.scaling, run)
+    return BudgetStreamTrainer(examples, _after_a_look(examples, settings, plan, scale), plan)
 
 
 def _after_a_look(
     examples: SourceExamples, settings: KernelSettings, plan: Plan, scale: str | None
 ) -> KernelSettings:
-    """Find the classes, what scales the columns, and gamma, as far as only a pass over all rows tells."""
+    """Find the classes, the scaling and gamma, as far as they require a pass over all rows."""
     measured = scale in ("standard", "maxabs")
     by_rows = settings.gamma_by_rows
     if not examples.can_repeat:
@@ -92,19 +74,25 @@ def _after_a_look(
     return replace(settings, gamma=spread.gamma(str(settings.gamma), examples.source.features.n_columns))
 
 
-class _Growing(loop.Learner):
-    """A learner under training on a source: begun with the first rows, and then it may grow."""
+class BudgetStreamTrainer(Trainer):
+    """Trains a model with a budget on a source: created at the first rows, and then it may grow."""
 
     def __init__(self, examples: SourceExamples, settings: KernelSettings, plan: Plan) -> None:
         self.examples, self.settings, self.plan = examples, settings, plan
-        self.begun: BudgetLearner | None = None
+        self.begun: BudgetModel | None = None
         self.n_classes = max(examples.classes.n_classes, 2)
 
-    def epoch(self) -> loop.Epoch:
+    def epoch(self) -> Epoch:
         mistakes, updates = self.total("mistakes"), self.total("updates")
-        for visit in self.examples.epoch(self):
-            self.learn(visit)
-        return budgettraining.epoch_of(self.learner, mistakes, updates)
+        try:
+            for batch in self.examples.epoch(self):
+                X, labels = self._rows(batch)
+                self.model().n_rows = self.examples.visited  # in this epoch: they number the supports
+                self.model().visit_rows(X, labels)
+        except UnseenClass:
+            self.examples.classes.check_two(self.examples.source.name)  # raises: there is only one
+            raise
+        return epoch_of(self.model(), mistakes, updates)
 
     def finish(self, run: Run) -> None:
         classes = self.examples.classes
@@ -116,19 +104,27 @@ class _Growing(loop.Learner):
 
     def judge(self, run: Run) -> None:
         if self.examples.can_repeat:
-            rows = (self.taken(visit) for visit in self.examples.each())
-            budgettraining.judge(self.learner, rows, run, self.plan.n_jobs)
+            rows = (self._rows(batch) for batch in self.examples.as_stored())
+            judge(self.model(), rows, run, self.plan.n_jobs)
 
-    @property
-    def learner(self) -> BudgetLearner:
+    def model(self) -> BudgetModel:
+        """The model so far."""
         assert self.begun is not None
         return self.begun
 
+    def fitted(self, run: Run) -> BudgetModel:
+        """The model at the end of a fit."""
+        model = self.model()
+        if self.n_classes == 2:
+            model.joint = False  # as if two classes had been known from the start
+        return model
+
+    # -- called by the examples when classes or columns are added
     def total(self, count: str) -> int:
         return 0 if self.begun is None else int(getattr(self.begun, f"n_{count}"))
 
     def widen(self, n_features: int) -> None:
-        """Columns are added where rows are checked."""
+        """Nothing to do: columns are added when rows are checked."""
 
     resize = widen
 
@@ -139,27 +135,22 @@ class _Growing(loop.Learner):
         self.n_classes = n_classes
 
     def turn(self) -> None:
-        self.learner.turn()
+        self.model().turn()
 
-    def taken(self, visit: Visit) -> tuple[Any, Ints]:
-        """Rows as wide as the learner, and their labels; all that the learner cannot take is refused here."""
+    def _rows(self, batch: Batch) -> tuple[Any, Ints]:
+        """Rows as wide as the model, and their labels; unsuitable rows are refused here."""
         source = self.examples.source
-        if visit.weights is not None:
-            raise ValueError(f"{source.name}: the rows have weights, which kernel models cannot learn with.")
-        X = read_matrix(visit.X)
+        if batch.weights is not None:
+            raise ValueError(f"{source.name}: the rows have weights, which kernel models do not support.")
+        X = read_matrix(batch.X)
         if is_sparse(X):
             X = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], source.features.n_columns))
         if self.begun is None:
-            wide = not self.examples.surveyed and is_sparse(X)  # columns may come that are not known yet
+            wide = not self.examples.surveyed and is_sparse(X)  # new columns may still appear
             self.begun = self.settings.begin_budget(
                 X, self.n_classes, self.plan.rng, sparse=wide or None, grows=self.examples.classes.grows
             )
-        with by_name(visit.where or str, source.features):
+        with by_name(batch.where or str, source.features):
             X = self.begun.checked(X)
-        rows = slice(visit.begin, visit.end)
-        return X[rows], np.ascontiguousarray(visit.labels[rows])
-
-    def learn(self, visit: Visit) -> None:
-        X, labels = self.taken(visit)
-        self.learner.n_rows = self.examples.visited  # in this epoch: what a support's number counts
-        self.learner.visit_rows(X, labels)
+        rows = slice(batch.begin, batch.end)
+        return X[rows], np.ascontiguousarray(batch.labels[rows])

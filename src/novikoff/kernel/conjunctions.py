@@ -1,8 +1,8 @@
 """The monotone-conjunction kernel, exactly: K(a, b) = 2^|a ∧ b| for rows of 0 and 1.
 
-It is the inner product of the 2ⁿ monotone conjunctions of n variables: `expansions.MonotoneConjunctions`
-writes them out where n is small. Scores are sums of ±2ᵏ, k up to n, kept as whole numbers
-(native/conjunctions.h), so that signs, winners and votes are exact at any n, and nothing is in doubt.
+It is the inner product over the 2ⁿ monotone conjunctions of n variables; `expansions.MonotoneConjunctions`
+computes them explicitly for small n. Scores are sums of ±2ᵏ, k ≤ n, kept as whole numbers
+(native/conjunctions.h), so signs, winners and votes are exact for every n.
 """
 
 from __future__ import annotations
@@ -11,29 +11,32 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
-from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, margin_down, root_up
+from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.kernels import Kernel, Panel, Rows, _PythonPanel, in_parallel
+from novikoff.kernel.kernels import PART, Kernel, OwnWay, Panel, Rows, _PythonPanel
+from novikoff.kernel.trainer import KernelTrainer, Update
+from novikoff.outward import UNIT, margin_down, root_up
+from novikoff.training.loop import Epoch
+from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
-PENDING = 128  # updates that rows which are not visited may lack: few enough for the first cache
-SLICE = 1 << 14  # visits of one native call
-PART = 2048  # rows that one thread brings up to date at a time
-FAR = math.ldexp(1.0, 1023)  # margins from there on are said to be infinite
+PENDING = 128  # updates that unvisited rows may lack: few enough for the L1 cache
+SLICE = 1 << 14  # visits per native call
+FAR = math.ldexp(1.0, 1023)  # margins from here on are reported as infinite
 LARGEST = 960  # the largest exponent of values as floats: sums of 2⁶³ of them are finite
 
 
 def pack(X: Any) -> _core.Bits:
-    """Rows of 0 and 1 as bits; ValueError names the first other value."""
+    """Rows of 0 and 1 as bits; a ValueError names the first other value."""
     if is_sparse(X) and not getattr(X, "has_canonical_format", True):
         X = in_order(X)  # repeated indices are one value: their sum
     try:
@@ -67,7 +70,7 @@ class MonotoneConjunction(Kernel):
             if exponents.max(initial=0) > LARGEST:
                 raise OverflowError(
                     f"two rows have {exponents.max():,} ones in common, and sums of 2^{exponents.max()} are "
-                    f"too large for float64: take rows of at most {LARGEST} ones, or do without a budget."
+                    f"too large for float64: use rows with at most {LARGEST} ones, or learn without a budget."
                 )
             return np.ldexp(1.0, exponents) + self.offset
 
@@ -78,53 +81,27 @@ class MonotoneConjunction(Kernel):
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(1.0, pack(X).ones()) + self.offset)
 
-    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None) -> Floats:
-        """Exact in sign and winner; a row's scores beyond 2^1000 are scaled down together."""
-        rows, packed = pack(X), pack(supports)
+    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float) -> OwnWay:
+        """Signs and winners are exact; a row's scores beyond 2^1000 are scaled down together."""
+        rows, packed, bias = pack(X), pack(supports), bool(self.offset)
         whole, out = alpha.astype(np.int64), np.zeros((rows.n, alpha.shape[1]))
-
-        def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            _core.conjunction_scores(rows, packed, whole, bool(self.offset), divisor, begin, end, out)
-
-        size = _rows_at_once(packed.n)
-        in_parallel(add, range(0, rows.n, size), threads(n_jobs))
-        return out
+        native = _core.ConjunctionScores(packed, whole, bias, divisor)
+        return OwnWay(out, (partial(native.scores, rows, *part, out) for part in _ranges(rows.n, packed.n)))
 
     def own_votes(
-        self,
-        X: Any,
-        supports: Any,
-        used: Rows,
-        moves: Floats,
-        survived: Floats,
-        joint: bool,
-        n_jobs: int | None,
-    ) -> Floats:
-        """Of exact prefix sums."""
+        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+    ) -> OwnWay:
+        """By exact prefix sums."""
         rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
         out = np.zeros((rows.n, moves.shape[1]))
-
-        def add(begin: int) -> None:
-            end = min(begin + size, rows.n)
-            bias = bool(self.offset)
-            _core.conjunction_votes(rows, packed, used, small, survived, joint, bias, begin, end, out)
-
-        size = _rows_at_once(len(used))
-        in_parallel(add, range(0, rows.n, size), threads(n_jobs))
-        return out
+        native = _core.ConjunctionVotes(packed, used, small, survived, joint, bool(self.offset))
+        return OwnWay(out, (partial(native.vote, rows, *part, out) for part in _ranges(rows.n, len(used))))
 
 
-def _rows_at_once(terms: int) -> int:
-    return max((1 << 22) // max(terms, 1), 1)
-
-
-class Update(NamedTuple):
-    """One mistaken row."""
-
-    row: int
-    visit: int  # visits made before it
-    move: Floats  # −1, 0 or +1 for each column of scores
+def _ranges(rows: int, terms: int) -> list[tuple[int, int]]:
+    """Ranges of rows, one per native call."""
+    size = max((1 << 22) // max(terms, 1), 1)
+    return [(begin, min(begin + size, rows)) for begin in range(0, rows, size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,37 +115,30 @@ class Scaled:
         return Scaled(self.x[where], self.e[where])
 
     def first_smallest(self) -> int:
-        """Where the smallest lies."""
+        """The index of the first smallest number."""
         mantissa, size = np.frexp(self.x)
         sign = np.sign(self.x)
         return int(np.lexsort((mantissa, sign * (size + self.e), sign))[0])
 
     def floats(self) -> Floats:
-        """As they are; infinite from 2^1024 on."""
+        """The numbers as floats; infinite from 2^1024 on."""
         with np.errstate(over="ignore"):
             return np.asarray(np.ldexp(self.x, self.e))
 
 
-class ConjunctionLearner:
-    """What `dual.DualLearner` is for floats, in whole numbers: see native/conjunctions.h.
+class ConjunctionTrainer(KernelTrainer):
+    """The counterpart of `dual.DualTrainer` in whole numbers: see native/conjunctions.h.
 
-    A row's scores are brought up to date when it is visited, and those of all rows, by several threads, after
-    every `PENDING` updates.
+    A row's scores are brought up to date when it is visited; the scores of all rows, by several threads,
+    after every `PENDING` updates.
     """
 
     def __init__(
-        self,
-        earlier: DualModel,
-        X: Any,
-        labels: Ints,
-        *,
-        tie_is_mistake: bool = False,
-        n_jobs: int | None = None,
+        self, earlier: DualModel, X: Any, labels: Ints, plan: Plan, *, tie_is_mistake: bool = False
     ) -> None:
-        self.earlier, self.X, self.labels = earlier, X, np.ascontiguousarray(labels)
-        self.joint, self.bias = earlier.joint, bool(earlier.kernel.offset)
-        self.ties_hurt = tie_is_mistake
-        self.jobs, packed = threads(n_jobs), pack(X)
+        super().__init__(earlier, X, labels, plan, tie_is_mistake=tie_is_mistake)
+        self.bias = bool(earlier.kernel.offset)
+        self.jobs, packed = threads(plan.n_jobs), pack(X)
         self.native = _core.ConjunctionLearner(
             packed, earlier.n_columns, self.joint, tie_is_mistake, self.bias
         )
@@ -179,24 +149,19 @@ class ConjunctionLearner:
             alpha = earlier.coefficients(averaged=False).astype(np.int64)
             self.native.begin_with(pack(earlier.vectors), alpha)
             self._push()
-        self.updates: list[Update] = []
-        self.visits = 0
 
     # -- learning
-    def epoch(self, order: Rows) -> int:
-        """Visit the rows in this order; the number of updates."""
-        before, at = len(self.updates), 0
-        order = np.ascontiguousarray(order, dtype=np.int64)
+    def epoch(self, order: Rows | None = None) -> Epoch:
+        order, before, at = self.order() if order is None else order, len(self.updates), 0
         while at < len(order):
             end = min(at + SLICE, len(order))
             reached = self.native.visit(self.labels, order, at, end, self.visits, PENDING)
             self.visits += reached - at
             at = reached
-            self._take()
-        return len(self.updates) - before
+            self._note()
+        return self.counted(len(self.updates) == before, before)
 
     def visit_worst(self) -> int:
-        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
         before, found = len(self.updates), dict[int, Rows]()
         for c in range(1 if self.joint else self.earlier.n_columns):
             row = self._most_violated(c)
@@ -208,12 +173,12 @@ class ConjunctionLearner:
                 self.native.visit(self.labels, np.array([row], dtype=np.int64), 0, 1, self.visits, 1)
             else:
                 self.native.move(row, self.visits, moves)
-        self.visits += len(found) > 0  # nothing violated, so nothing was visited
-        self._take()
+        self.visits += len(found) > 0  # without a violated row there is no visit
+        self._note()
         return len(self.updates) - before
 
     def _most_violated(self, c: int) -> int | None:
-        """The row of the smallest d that is a mistake, of one column or of the classes together."""
+        """The row with the smallest d that is a mistake, for one column or for joint classes."""
         d = self._distances(c)
         if (d.x < 0).any():
             return d.first_smallest()
@@ -221,7 +186,7 @@ class ConjunctionLearner:
         if self.joint:
             return next((row for row in ties if not self.is_right(row)), None)
         sides = self._sides(c)
-        return next((row for row in ties if self.ties_hurt or sides[row] < 0), None)
+        return next((row for row in ties if self.tie_is_mistake or sides[row] < 0), None)
 
     def _sides(self, c: int) -> Rows:
         """y = ±1 of all rows, for a column."""
@@ -234,8 +199,8 @@ class ConjunctionLearner:
         scores = Scaled(*self.native.scores())[:, c]
         return Scaled(scores.x * self._sides(c), scores.e)
 
-    def _take(self) -> None:
-        """Record the updates that were made, and add them to all rows."""
+    def _note(self) -> None:
+        """Record the new updates, and add them to the scores of all rows."""
         row, visit, moves = self.native.made(len(self.updates))
         self.updates += map(Update, row.tolist(), visit.tolist(), moves)
         if len(row):
@@ -243,9 +208,11 @@ class ConjunctionLearner:
 
     def _push(self) -> None:
         n = len(self.labels)
-        in_parallel(lambda i: self.native.push(i, min(i + PART, n)), range(0, n, PART), self.jobs)
+        calls = (partial(self.native.push, i, min(i + PART, n)) for i in range(0, n, PART))
+        for _ in results(calls, self.jobs):
+            pass
 
-    # -- what came of it
+    # -- outcome
     def squares(self) -> Floats:
         """‖w‖² of each column, a whole number rounded; infinite from 2^1024 on."""
         return np.asarray(self.earlier.squares + self._gain().floats())
@@ -257,12 +224,16 @@ class ConjunctionLearner:
         """Whether the last weights get a row right; `strictly`: with no score at 0."""
         return self.native.is_right(row, int(self.labels[row]), strictly)
 
-    def judge(self, run: Run) -> None:
-        """Is every row strictly on its own side? Exactly.
+    def is_zero(self, model: DualModel) -> bool:
+        return True  # an inner product, in whole numbers
 
-        Where only ties at 0 stand against it and there is a bias, they can be lifted through it by half of
-        what the others can spare, which is at least 1.
+    def judge(self, run: Run) -> None:
+        """Is every row strictly on its own side? Decided exactly.
+
+        If only ties at 0 are in the way and there is a bias, they can be lifted through it by half the slack
+        of the other rows, which is at least 1.
         """
+        run.whole_values = True  # powers of two, however large
         n = len(self.labels)
         run.consistent = all(self.is_right(row) for row in range(n))
         strict = run.consistent and all(self.is_right(row, strictly=True) for row in range(n))
@@ -270,7 +241,7 @@ class ConjunctionLearner:
         run.margin = self._margin(lift=run.consistent and not strict and self.bias)
 
     def _margin(self, *, lift: bool) -> float:
-        """The smallest d/‖w‖ of all rows and columns; infinite where float64 cannot hold it."""
+        """The smallest d/‖w‖ of all rows and columns; infinite if float64 cannot hold it."""
         columns, found = self.earlier.n_columns, []
         moves = np.array([u.move for u in self.updates]).reshape(-1, columns)
         bias = self.earlier.moves.sum(axis=0) + moves.sum(axis=0)
@@ -287,7 +258,7 @@ class ConjunctionLearner:
                 up = self._lift(c)
                 smallest = float(-np.diff(up).max()) if self.joint else up[0]
                 square += math.ldexp(float((2 * up * bias[of] + up**2).sum()), -power)
-            # d and ‖w‖² are whole numbers, rounded where they are beyond 2^53
+            # d and ‖w‖² are whole numbers, rounded beyond 2^53
             least = Fraction(smallest) * Fraction(2) ** exponent
             whole = Fraction(square) * Fraction(2) ** power
             low, high = whole * (1 - 8 * (columns + 1) * UNIT), whole * (1 + 8 * (columns + 1) * UNIT)
@@ -300,8 +271,8 @@ class ConjunctionLearner:
         return min(found)
 
     def _lift(self, c: int) -> Floats:
-        """By how much scores are raised, that of a column or, the lower classes more, those of all."""
-        if self.joint:  # differences are whole numbers: where one is not 0, 1/2 can be spared
+        """How much to raise the score of a column or, for joint classes, all scores, lower classes more."""
+        if self.joint:  # differences are whole numbers: nonzero ones can spare 1/2
             k = self.earlier.n_columns
             return np.asarray(np.arange(k, 0, -1) / (2 * (k - 1)))
         d, negative = self._distances(c), self._sides(c) < 0
@@ -311,7 +282,6 @@ class ConjunctionLearner:
         return np.array([min(float(others[others.first_smallest()].floats()) / 2, 2.0**400)])
 
     def model(self) -> DualModel:
-        """What has been learned, with what was before."""
         row, visit, moves = self.native.made(0)
         log2_radius = max(self.earlier.log2_radius, self.log2_radius)
         return self.earlier.extended(

@@ -1,84 +1,80 @@
-"""The perceptron in its dual form: nothing but kernel values, rows by number, and counts.
+"""The perceptron in its dual form: only kernel values, row numbers and counts.
 
-A score is s = Σ_j α_j·K(x_j, x) over the rows that were mistaken, the supports. Rows are visited in blocks.
-The scores of *all* rows by the updates of the blocks before are kept; inside a block an update adds its
-kernel values with the rest of the block, and when the block is done its new supports are added to all rows
-together. So a kernel value is computed once for an update, by fast code, and an epoch costs what its
-updates cost. The values of a support that comes a second time are kept, as far as the cache goes.
+A score is s = Σ_j α_j·K(x_j, x) over the mistaken rows, the supports. Rows are visited in blocks. The scores
+of *all* rows under the updates of earlier blocks are kept. Inside a block an update adds its kernel values
+with the rest of the block; at the end of the block its new supports are added to all rows together. So a
+kernel value is computed once per update, by fast code, and an epoch costs only its updates. The values of a
+support that is used again are kept, as far as the cache allows.
 
-Decisions are exact for the kernel values as computed: a float score is trusted where it lies outside its own
-rounding error, (k + 4)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are computed again and
+Decisions are exact for the kernel values as computed: a float score is trusted if its magnitude exceeds its
+rounding error, (k + 4)·2⁻⁵³·Σ|α_j|·|K(x_j, x)| after k updates; otherwise the values are recomputed and
 summed by the long accumulator. A float score is the sum over the updates in their order, so not even its last
 bit depends on blocks, cache or threads.
 
-Memory: the scores and a few numbers a row, the working arrays of a block, and the kept kernel values, all of
-which fit into `cache_bytes`; besides these only the supports themselves.
+Memory: the scores, a few numbers per row, the working arrays of a block and the kept kernel values all fit
+into `cache_bytes`; only the supports themselves are added to that.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.threads import threads
+from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import PANEL, DualModel
-from novikoff.kernel.kernels import Kernel, Rows, in_parallel
+from novikoff.kernel.kernels import PART, Kernel, Rows
+from novikoff.kernel.trainer import KernelTrainer, Update
+from novikoff.kernel.verdict import judge
+from novikoff.training.loop import Epoch
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
-NEW_SUPPORTS = 64  # wanted in a block: enough for their products to be efficient
-BLOCK = (256, 8192)  # rows of a block, at least and at most
+NEW_SUPPORTS = 64  # target per block: enough for efficient products
+BLOCK = (256, 8192)  # the fewest and the most rows of a block
 AHEAD = 8  # rows of a block whose kernel values with the rest of it are computed together
-PART = 2048  # rows that one thread adds scores to at a time
-
-
-class Update(NamedTuple):
-    """One mistaken row, and what it changed."""
-
-    row: int
-    visit: int  # visits made before it
-    move: Floats  # −1, 0 or +1 for each column of scores
-    gain: Floats  # of ‖w‖² of each column
 
 
 class Rounding(_core.Rounding):
-    """How far a float sum of kernel values may be from the exact one, by what is known of the rows."""
+    """Bounds on the rounding error of float sums of kernel values, from what is known about the rows."""
 
     def __init__(self, kernel: Kernel, X: Any, n_columns: int) -> None:
         self.measured = kernel.measure(X)
         sizes = self.measured.sizes
-        self.known = sizes is not None  # else Cauchy and Schwarz cannot be relied on: values are looked at
+        known = sizes is not None  # else Cauchy-Schwarz is not guaranteed: values are inspected
         self.sizes: Floats = np.ones(X.shape[0]) if sizes is None else sizes
-        super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole)
+        super().__init__(n_columns, float(self.sizes.max(initial=0.0)), self.measured.whole, known)
 
     def see(self, values: Floats) -> Floats:
-        """The size of each column of values, where only looking at them tells."""
+        """The size of each column of values, if it is not known without them."""
         if self.whole and not (values == np.rint(values)).all():
             self.whole = False
         return np.asarray(np.abs(values).max(axis=0, initial=0.0))
 
 
-class DualLearner:
-    """Learns from the rows of a matrix by their kernel values, going on from `earlier`; see the module."""
+class DualTrainer(KernelTrainer):
+    """Learns from the kernel values of rows with supports; see the module."""
 
     def __init__(
         self,
         earlier: DualModel,
         X: Any,
         labels: Ints,
+        plan: Plan,
         *,
         tie_is_mistake: bool = False,
         cache_bytes: int | None = None,
-        n_jobs: int | None = None,
     ) -> None:
+        super().__init__(earlier, X, labels, plan, tie_is_mistake=tie_is_mistake)
         kernel, n = earlier.kernel, len(labels)
-        self.earlier, self.X, self.labels = earlier, X, labels
-        self.jobs = threads(n_jobs)
+        self.jobs = threads(plan.n_jobs)
         least = least_bytes(n, earlier.n_columns, self.jobs)
         room = 0 if cache_bytes is None else cache_bytes - least
         if room < 0:
@@ -89,18 +85,16 @@ class DualLearner:
             )
         self.cache = _Columns(room // (8 * max(n, 1)))
         self.panel, self.rows = kernel.panels(X), kernel.rows(X)
-        self.joint, self.tie_is_mistake = earlier.joint, tie_is_mistake
         self.rounding = Rounding(kernel, X, earlier.n_columns)
         self.cache.at_once = not self.rounding.known
         self.scores = np.zeros((n, earlier.n_columns))
         if len(earlier.used):
             self._begin()
-        self.updates: list[Update] = []
-        self.visits = self.close = 0
-        self.rate = 1.0  # updates a visit, of late
+        self.close = 0
+        self.rate = 1.0  # recent updates per visit
 
     def _begin(self) -> None:
-        """Take over the scores by the updates that were made before."""
+        """Compute the scores under the earlier updates."""
         earlier, rounding = self.earlier, self.rounding
         self.scores = earlier.scores(self.X, averaged=False, n_jobs=self.jobs)
         if rounding.known:
@@ -115,51 +109,46 @@ class DualLearner:
             rounding.add(move, size)
 
     # -- learning
-    def epoch(self, order: Rows) -> int:
-        """Visit the rows in this order; the number of updates."""
+    def epoch(self, order: Rows | None = None) -> Epoch:
+        """Visit the rows, in blocks; a block ends early if it has too many mistakes."""
+        order = self.order() if order is None else order
         before, done = len(self.updates), 0
         while done < len(order):
             size = int(np.clip(NEW_SUPPORTS / max(self.rate, 1e-9), *BLOCK))
-            made, visited = -len(self.updates), self._block(order[done : done + size])
-            made += len(self.updates)
-            self.rate = 0.5 * self.rate + 0.5 * made / visited
-            done += visited
-        return len(self.updates) - before
-
-    def _block(self, block: Rows) -> int:
-        """Visit the rows of a block, or fewer where it has too many mistakes; how many."""
-        scores = self.scores[block]
-        visits, first, before = self._visits(block, scores), len(self.updates), self.rounding.weight
-        while (need := visits.visit(2 * NEW_SUPPORTS)) != "done":
-            if need == "values":
-                self._look_ahead(visits, block)
-            else:
-                self._note(visits, block, first)
-                visits.decide(self._decide(int(block[visits.at]), scores[visits.at]))
-        self._note(visits, block, first)
-        self.visits += visits.at
-        self._push(first, before)
-        return visits.at
+            block = order[done : done + size]
+            scores, first, weight = self.scores[block], len(self.updates), self.rounding.weight
+            visits = self._visits(block, scores)
+            while (need := visits.visit(2 * NEW_SUPPORTS)) != "done":
+                if need == "values":
+                    self._look_ahead(visits, block)
+                else:
+                    self._note(visits, block, first)
+                    visits.decide(self._decide(int(block[visits.at]), scores[visits.at]))
+            self._note(visits, block, first)
+            self.visits += visits.at
+            self._push(first, weight)
+            self.rate = 0.5 * self.rate + 0.5 * (len(self.updates) - first) / visits.at
+            done += visits.at
+        return self.counted(len(self.updates) == before, before)
 
     def _visits(self, block: Rows, scores: Floats) -> _core.Block:
-        known, sizes = self.rounding.known, self.rounding.sizes[block]
-        how = self.joint, self.tie_is_mistake, known
+        sizes, how = self.rounding.sizes[block], (self.joint, self.tie_is_mistake)
         return _core.Block(scores, self.labels[block], sizes, *how, self.rounding)
 
     def _note(self, visits: _core.Block, block: Rows, first: int) -> None:
-        """Note the updates that a block has made since the last time; its first has the number `first`."""
+        """Record the updates of a block since the last call; its first update has the number `first`."""
         places, moves, gains = visits.made(len(self.updates) - first)
         self.updates += map(Update, block[places].tolist(), (self.visits + places).tolist(), moves, gains)
 
     def _look_ahead(self, visits: _core.Block, block: Rows) -> None:
-        """Give a block the kernel values of the row at hand, and of some to come that look wrong too."""
+        """Give a block the kernel values of the current row, and of some later rows that look wrong too."""
         at, end, places = visits.at, len(block), visits.ahead(AHEAD)
         kept = [self.cache.get(row) for row in block[places].tolist()]
         new = [k for k, column in enumerate(kept) if column is None]
         values = np.empty((end - at, len(places)))
         fresh = values if len(new) == len(places) else np.empty((end - at, len(new)))
         if new:
-            self.panel(block[places[new]]).values(self.rows, block, at, end, fresh, self.jobs)
+            self.panel(block[places[new]]).values(self.rows, at, end, fresh, block, self.jobs)
         if fresh is not values:
             values[:, new] = fresh
         for k, column in enumerate(kept):
@@ -173,13 +162,13 @@ class DualLearner:
         for begin in range(0, len(made), PANEL):
             part = made[begin : begin + PANEL]
             sizes = self._add([u.row for u in part], np.array([u.move for u in part]))
-            if sizes is not None:  # all values have been seen now, not only those of the block
+            if sizes is not None:  # now all values have been seen, not only the block's
                 before = before + np.abs(np.array([u.move for u in part])).T @ sizes
         if made and not self.rounding.known:
             self.rounding.weight = before
 
     def _add(self, supports: list[int], moves: Floats) -> Floats | None:
-        """Add updates to the scores of all rows, in their order; the sizes of their values, if unknown."""
+        """Add updates to the scores of all rows, in order; return the sizes of their values, if unknown."""
         n, cache = len(self.labels), self.cache
         kept = {k: column for k, row in enumerate(supports) if (column := cache.get(row)) is not None}
         new = [k for k in range(len(supports)) if k not in kept]
@@ -187,7 +176,7 @@ class DualLearner:
         keep = {wanted[row]: column for row, column in cache.add(wanted, n).items()}
         panel = self.panel(np.array([supports[k] for k in new], dtype=np.int64))
         if isinstance(panel, _core.Panel):
-            panel.add_scores(self.rows, 0, n, moves, self.scores, kept, keep, self.jobs)
+            panel.push(self.rows, moves, self.scores, kept, keep, self.jobs)
             return None
         seen: list[Floats] = []
 
@@ -195,7 +184,7 @@ class DualLearner:
             end = min(begin + PART, n)
             values, fresh = np.empty((end - begin, len(supports))), np.empty((end - begin, len(new)))
             if new:
-                panel.values(self.rows, None, begin, end, fresh)
+                panel.values(self.rows, begin, end, fresh)
             values[:, new] = fresh
             for k, column in kept.items():
                 values[:, k] = column[begin:end]
@@ -204,14 +193,14 @@ class DualLearner:
             seen.append(self.rounding.see(values))
             _core.add_products(values, moves, self.scores[begin:end])
 
-        in_parallel(add, range(0, n, PART), self.jobs)
+        for _ in results((partial(add, begin) for begin in range(0, n, PART)), self.jobs):
+            pass
         return np.asarray(np.max(seen, axis=0))
 
     # -- the most violated row
     def visit_worst(self) -> int:
-        """One visit to the most violated row, or to each class's own (one-vs-rest); the number of updates."""
         first, before = len(self.updates), self.rounding.weight
-        found: dict[int, Floats] = {}  # one-vs-rest, some classes may have the same row
+        found: dict[int, Floats] = {}  # one-vs-rest: classes may share a row
         for c in range(1 if self.joint else self.scores.shape[1]):
             row, move = self._most_violated(c)
             if move is not None:
@@ -224,22 +213,22 @@ class DualLearner:
                 self._look_ahead(visits, here)
             self._note(visits, here, len(self.updates))
         made = len(self.updates) - first
-        self.visits += made > 0  # nothing violated, so nothing was visited
+        self.visits += made > 0  # without a violated row there is no visit
         self._push(first, before)
         return made
 
     def _most_violated(self, c: int) -> tuple[int, Floats | None]:
-        """The mistaken row of the smallest d, of one column or of all, the lowest of those; and its move.
+        """The mistaken row with the smallest d, for one column or all, the lowest on ties; and its move.
 
         d is compared as a float; whether it is a mistake is decided exactly.
         """
         apart = not self.joint and self.scores.shape[1] > 1
-        d, hurts = self.worst(c if apart else None)
+        d, hurts = self.smallest(c if apart else None)
         slack = self.rounding.slack
         doubtful = np.flatnonzero(d <= 2.03 * (slack[c] if apart else slack.max()) * self.rounding.sizes)
         while len(doubtful):
             smallest = doubtful[d[doubtful] == d[doubtful].min()]
-            if not slack.any():  # d is known: a tie that hurts nobody need not be looked at
+            if not slack.any():  # d is exact: harmless ties need no decision
                 smallest = smallest[(d[smallest] < 0) | hurts[smallest]]
             for row in smallest.tolist():
                 move = self._decide(row, self.scores[row], c if apart else None)
@@ -248,8 +237,8 @@ class DualLearner:
             doubtful = doubtful[d[doubtful] > d[doubtful].min()]
         return -1, None
 
-    def worst(self, c: int | None = None) -> tuple[Floats, Any]:
-        """The smallest d of each row, of one column or of all, and whether d = 0 is a mistake there."""
+    def smallest(self, c: int | None = None) -> tuple[Floats, Any]:
+        """The smallest d of each row, for one column or all, and whether d = 0 is a mistake there."""
         scores, labels = self.scores, self.labels
         if self.joint:
             own = np.arange(len(labels)), labels
@@ -264,7 +253,7 @@ class DualLearner:
 
     # -- deciding
     def _decide(self, row: int, scores: Floats, only: int | None = None) -> Floats | None:
-        """How the classes' scores must move, or `only` one of them: None where the row is right."""
+        """The moves of the classes' scores, or of `only` one of them; None if the row is right."""
         label = int(self.labels[row])
         slack = self.rounding.slack * self.rounding.sizes[row]
         if self.joint:
@@ -299,7 +288,7 @@ class DualLearner:
         return move
 
     def exact(self, row: int, of: Callable[[Floats], Floats]) -> tuple[int, float]:
-        """Σ α·K(support, row) of the values as computed: its sign, and the number nearest to it.
+        """Σ α·K(support, row) for the values as computed: its sign, and the nearest float.
 
         `of` picks the column of moves, or a difference of two.
         """
@@ -315,27 +304,44 @@ class DualLearner:
             for begin in range(0, len(supports), PANEL):
                 part = supports[begin : begin + PANEL]
                 values = np.empty((1, len(part)))
-                self.panel(part).values(self.rows, here, 0, 1, values)
+                self.panel(part).values(self.rows, 0, 1, values, here)
                 found.append(values[0])
         return _core.exact_dot(np.concatenate(factors), np.concatenate(found))
 
-    # -- what came of it
+    # -- outcome
+    def judge(self, run: Run) -> None:
+        run.whole_values = self.rounding.whole
+        judge(self, run)
+
+    def is_zero(self, model: DualModel) -> bool:
+        """Whether w, or the w of a single class, scores every row exactly 0 after updates.
+
+        If K is an inner product, ‖w‖ = 0 implies it. If K is only known to be symmetric, then no f = Σ β·K(x,
+        ·) separates the rows: the sum of y·f(x) over the updates is Σ β·(w's scores) = 0.
+        """
+        if model.kernel.is_known:
+            return True
+        moved, rows = model.updates_by_column.tolist(), range(len(self.labels))
+        columns: list[Callable[[Floats], Floats]] = [itemgetter((slice(None), c)) for c in range(len(moved))]
+        zero = [all(self.exact(row, of)[0] == 0 for row in rows) for of in columns]
+        if self.joint:
+            return all(zero)
+        return any(is_zero and count for is_zero, count in zip(zero, moved, strict=True))
+
     def squares(self) -> Floats:
-        """‖w‖² of each column."""
         gains = np.array([self.earlier.squares, *(u.gain for u in self.updates)])
-        total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike a sum
+        total: Floats = np.add.accumulate(gains)[-1]  # one after another, unlike np.sum
         return np.maximum(total, 0.0)
 
     @property
     def is_whole(self) -> bool:
-        """Whether no sum was rounded, and no value of K: R may be that of a row that caused no update."""
+        """Whether no sum and no value of K was rounded; R may come from a row without an update."""
         whole = self.rounding.whole and not np.any(self.rounding.slack)
         return bool(
             whole and (self.earlier.whole or not self.earlier.n_rows) and self.squares().max() < 2.0**53
         )
 
     def model(self) -> DualModel:
-        """What has been learned, with what was before. May be asked for when a call was interrupted."""
         made = self.updates
         n_visits = max(self.visits, made[-1].visit + 1 if made else 0)
         return self.earlier.extended(
@@ -353,10 +359,10 @@ class DualLearner:
 
 
 class _Columns:
-    """Kernel values of some rows with all rows, up to a number of them: those that came twice."""
+    """Kernel values with all rows, for up to `capacity` rows that were needed twice."""
 
     def __init__(self, capacity: int) -> None:
-        self.capacity, self.at_once = capacity, False  # at once: values are expensive
+        self.capacity, self.at_once = capacity, False  # at once: at the first need
         self.kept: dict[int, Floats] = {}
         self.seen: set[int] = set()
 
@@ -364,27 +370,27 @@ class _Columns:
         return self.kept.get(row)
 
     def wants(self, row: int) -> bool:
-        """Whether a row that is not kept should be, now that it has come once more."""
+        """Whether a row that is not kept should be, now that it is needed once more."""
         again = self.at_once or row in self.seen
         self.seen.add(row)
         return again and len(self.kept) < self.capacity
 
     def add(self, rows: Iterable[int], n: int) -> dict[int, Floats]:
-        """Room for the values of rows, as far as there is any, to be written to."""
+        """Make room for the values of rows, as far as there is any."""
         columns = {row: np.empty(n) for row in islice(rows, self.capacity - len(self.kept))}
         self.kept |= columns
         return columns
 
 
 def least_bytes(n: int, n_columns: int, jobs: int) -> int:
-    """What learning from n rows needs besides the rows and the supports, nothing being kept."""
+    """The bytes for learning from n rows, besides rows and supports, if no values are kept."""
     of_rows = 8 * n * (n_columns + 2)
     of_block = 8 * min(BLOCK[1], n) * (2 * n_columns + 3 * AHEAD + 4)
     return of_rows + of_block + 16 * min(PART, n) * PANEL * min(jobs, -(-n // PART))
 
 
 def signs_of(label: int, n_columns: int) -> Floats:
-    """y = ±1 for every column of scores: one column for two classes, else one a class."""
+    """y = ±1 for every column of scores: one column for two classes, else one per class."""
     if n_columns == 1:
         return np.array([1.0 if label == 1 else -1.0])
     y = np.full(n_columns, -1.0)

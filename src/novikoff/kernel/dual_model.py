@@ -1,11 +1,11 @@
 """A dual model as plain data: the supports, and the sequence of updates that made it.
 
 The last, the averaged and the voted predictions all come from the same sequence: update k added move_k (−1, 0
-or +1 a column) times K(x, z_k), after t_k visits of T. With α_j the sum of the moves of support j,
+or +1 per column) times K(x, z_k), after t_k of T visits. With α_j the sum of the moves of support j,
 
     last       s(x) = Σ_j α_j·K(x, z_j)
     averaged   the mean of s after each visit: an update counts for the T − t_k visits from its own on
-    voted      Σ_k c_k·sign(s_k(x)) for each column, c_k being the visits that its k-th hypothesis survived
+    voted      Σ_k c_k·sign(s_k(x)) for each column, whose k-th hypothesis survived c_k visits
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,14 @@ import scipy.sparse as sp
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, with_one_index_width
-from novikoff.data.threads import threads
-from novikoff.exact.outward import LARGEST, root_up
-from novikoff.exact.outward import UNIT as EPSILON
-from novikoff.kernel.kernels import UNIT, Kernel, Panel, Rows, in_parallel
+from novikoff.data.threads import results, threads
+from novikoff.kernel.kernels import PART, UNIT, Kernel, Panel, Rows
+from novikoff.outward import LARGEST, Enclosure, root_up
+from novikoff.outward import UNIT as EPSILON
 from novikoff.training.averaging import per_visit
-from novikoff.training.weights import Enclosure, Floats, Ints
+from novikoff.training.weights import Floats, Ints
 
-PANEL = 128  # supports a panel: enough to be worth reading a row, few enough for the cache
-PART = 2048  # rows that a thread takes at a time
+PANEL = 128  # supports per panel: enough to be worth reading a row, few enough for the cache
 VALUES = 1 << 21  # kernel values that a thread holds at a time
 
 
@@ -49,13 +49,13 @@ class DualModel:
     n_rows: int  # given so far
     squares: Floats  # ‖w‖² of each column
     radius: float = 0.0  # the largest √K(x, x) of all rows given, rounded up
-    whole: bool = False  # all values are whole numbers, and nothing was rounded but to 53 bits
-    log2_radius: float = -math.inf  # its logarithm, for where it overflows
+    whole: bool = False  # all values are whole numbers, and the only rounding was to 53 bits
+    log2_radius: float = -math.inf  # its logarithm, in case it overflows
     close: int = 0  # decisions too close for plain floating point
 
     @classmethod
     def empty(cls, kernel: Kernel, n_classes: int, *, joint: bool, like: Any) -> DualModel:
-        """Nothing learned yet, for rows stored as those of `like`."""
+        """An empty model, for rows in the storage format of `like`."""
         columns, none = 1 if n_classes == 2 else n_classes, np.zeros(0, dtype=np.int64)
         vectors, moves = kernel.take(like, none), np.zeros((0, columns))
         return cls(kernel, n_classes, joint, vectors, none, none, none, moves, 0, 0, np.zeros(columns))
@@ -63,7 +63,7 @@ class DualModel:
     def extended(
         self, X: Any, rows: Rows, visit: Rows, moves: Floats, n_visits: int, **figures: Any
     ) -> DualModel:
-        """With more updates, of rows of X; their visits are counted from the first row of X on."""
+        """The model with more updates, on rows of X; `visit` counts from the first visit to X."""
         found, first, places = np.unique(rows, return_index=True, return_inverse=True)
         rank = np.empty(len(found), dtype=np.int64)
         rank[np.argsort(first)] = np.arange(len(found))
@@ -81,9 +81,9 @@ class DualModel:
         )
 
     def turned(self, *, tie_is_mistake: bool) -> DualModel:
-        """What would have been learned, had the only class so far, the first of two, been the second.
+        """The model as if the only class so far, the first of two, had been the second.
 
-        Where a tie is right for the second class, nothing: every score stays 0.
+        If a tie is right for the second class, the model is empty: every score stays 0.
         """
         if tie_is_mistake:
             return replace(self, moves=-self.moves)
@@ -91,7 +91,7 @@ class DualModel:
         return replace(self, **none, squares=np.zeros_like(self.squares))
 
     def until(self, n_visits: int) -> DualModel:
-        """The model as it was after so many visits, as far as predictions go."""
+        """The model after `n_visits` visits, for predictions only."""
         kept = int(np.searchsorted(self.visit, n_visits))
         return replace(
             self,
@@ -106,7 +106,7 @@ class DualModel:
         return int(self.moves.shape[1])
 
     def coefficients(self, *, averaged: bool) -> Floats:
-        """α of each support and column, whole numbers; `averaged`: times the number of visits."""
+        """α of each support and column, as whole numbers; averaged ones are multiplied by the visits."""
         counts = (self.n_visits - self.visit).astype(np.float64) if averaged else np.ones(len(self.visit))
         alpha = np.zeros((len(self.support), self.n_columns))
         np.add.at(alpha, self.used, self.moves * counts[:, None])
@@ -120,12 +120,12 @@ class DualModel:
 
     @property
     def n_updates(self) -> int:
-        """Updates made: of all classes apart, or of all of them together."""
+        """The number of updates: counted per class, or once for joint classes."""
         return len(self.used) if self.joint else int(np.count_nonzero(self.moves))
 
     @property
     def n_mistakes(self) -> int:
-        """The same: every update is of a mistake."""
+        """The same: every update is a mistake."""
         return self.n_updates
 
     @property
@@ -135,11 +135,11 @@ class DualModel:
 
     @property
     def reach(self) -> float:
-        """R: max √K(x, x), times √2 where an update moves two classes; rounded up, infinite on overflow."""
+        """R: max √K(x, x), times √2 if an update moves two classes; rounded up, infinite on overflow."""
         return root_up(self.reach_square()[1]) if self.radius < math.inf else math.inf
 
     def reach_square(self) -> Enclosure:
-        """R², enclosed; of a finite radius."""
+        """An enclosure of R², if the radius is finite."""
         copies, square = 2 if self.joint else 1, Fraction(self.radius) ** 2
         if self.whole and square < 2**52:
             return copies * Fraction(round(square)), copies * Fraction(round(square))
@@ -149,10 +149,11 @@ class DualModel:
         return Fraction(0) if self.whole else self.kernel.value_slack(self.vectors)
 
     def enclosed_squares(self) -> list[Enclosure]:
-        """‖w‖² of each column, enclosed, for the values of K as they are computed.
+        """Enclosures of ‖w‖² of each column, for the values of K as computed.
 
-        For 'linear' and 'poly' also for those that K has. A score is a sum of n values of at most R², so it
-        is off by at most n²·u·R², and ‖w‖², to which each of n updates adds two of them, by 4·n³·u·R².
+        For 'linear' and 'poly' they also hold for the exact values of K. A score is a sum of n values of at
+        most R², so it is off by at most n²·u·R²; each of n updates adds two scores to ‖w‖², which is off by
+        at most 4·n³·u·R².
         """
         found = []
         for square, n in zip(self.squares.tolist(), self.updates_by_column.tolist(), strict=True):
@@ -175,9 +176,9 @@ class DualModel:
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: a convex combination of the y·φ(x) is at least that long.
+        """‖w‖/Στ ≥ γ, rounded up: w/Στ is a convex combination of the y·φ(x), so its norm is at least γ.
 
-        Infinite where ‖w‖² < 0: then K is no inner product, and there is no γ.
+        Infinite if ‖w‖² < 0: then K is not an inner product, and there is no γ.
         """
         squares, counts = self.enclosed_squares(), self.updates_by_column.tolist()
         if any(high < 0 for _, high in squares):
@@ -192,7 +193,7 @@ class DualModel:
 
     # -- predicting
     def _panels(self, X: Any) -> list[tuple[int, Panel]]:
-        """The supports in panels, each with the number of its first."""
+        """The supports in panels, each with the index of its first support."""
         make = self.kernel.panels(_stored_like(self.vectors, X))
         cuts = range(0, len(self.support), PANEL)
         return [(a, make(np.arange(a, min(a + PANEL, len(self.support))))) for a in cuts]
@@ -201,9 +202,11 @@ class DualModel:
         """(n, columns) scores by the last or the averaged coefficients; signs and winners are exact."""
         alpha, n = self.coefficients(averaged=averaged), X.shape[0]
         divisor = float(max(self.n_visits, 1)) if averaged else 1.0
-        own = self.kernel.own_scores(X, self.vectors, alpha, divisor, n_jobs)
+        own = self.kernel.own_scores(X, self.vectors, alpha, divisor)
         if own is not None:
-            return own
+            for _ in results(own.calls, threads(n_jobs)):
+                pass
+            return own.out
         scores, bound = np.zeros((n, self.n_columns)), np.zeros((n, self.n_columns))
         rows, panels = self.kernel.rows(X), self._panels(X)
         measured = self.kernel.measure(X) if self.kernel.is_known else None
@@ -222,20 +225,21 @@ class DualModel:
                     panel.add_scores(rows, begin, end, part, scores)
                 else:
                     values = np.empty((end - begin, panel.size))
-                    panel.values(rows, None, begin, end, values)
+                    panel.values(rows, begin, end, values)
                     _core.add_products(values, part, scores[begin:end])
                     bound[begin:end] += np.abs(values) @ np.abs(part)
 
-        in_parallel(add, range(0, n, PART), threads(n_jobs))
+        for _ in results((partial(add, begin) for begin in range(0, n, PART)), threads(n_jobs)):
+            pass
         bound *= (len(self.support) + 4) * UNIT * 1.01
         self._settle(X, scores, bound, alpha)
         return per_visit(scores, divisor)
 
     def _settle(self, X: Any, scores: Floats, bound: Floats, alpha: Floats) -> None:
-        """Make signs, and the place of the first of the highest scores, those of the exact sums.
+        """Make signs, and the index of the first of the highest scores, agree with the exact sums.
 
-        A bound that underflows to 0 is that of sums below 2⁻¹⁰²¹: α is whole there, so that they are
-        multiples of 2⁻¹⁰⁷⁴ which float64 holds.
+        A bound that underflows to 0 belongs to sums below 2⁻¹⁰²¹: α is whole there, so they are multiples of
+        2⁻¹⁰⁷⁴, which float64 holds.
         """
         close = (np.abs(scores) <= bound) & (bound > 0)
         if self.n_columns > 1:
@@ -276,19 +280,21 @@ class DualModel:
         out = np.empty((n, len(self.support)))
         for first, panel in self._panels(X):
             part = np.empty((n, panel.size))
-            panel.values(rows, None, 0, n, part)
+            panel.values(rows, 0, n, part)
             out[:, first : first + panel.size] = part
         return out
 
     def votes(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """(n, columns): the votes for each column, less those against it unless classes are joint."""
+        """(n, columns): the votes for each column, minus those against it unless classes are joint."""
         n, m = X.shape[0], len(self.support)
         survived = self._survived(self.visit)
-        own = self.kernel.own_votes(X, self.vectors, self.used, self.moves, survived, self.joint, n_jobs)
+        own = self.kernel.own_votes(X, self.vectors, self.used, self.moves, survived, self.joint)
         if own is not None:
-            return own
+            for _ in results(own.calls, threads(n_jobs)):
+                pass
+            return own.out
         if self.kernel.is_known:
-            self.kernel.measure(X)  # what it lets pass cannot overflow
+            self.kernel.measure(X)  # values of accepted rows cannot overflow
         out = np.zeros((n, self.n_columns))
         runs = self._runs()
         vote: Callable[..., None] = _core.joint_kernel_votes if self.joint else _core.kernel_votes
@@ -300,16 +306,17 @@ class DualModel:
             values = np.empty((end - begin, m))
             for first, panel in panels:
                 part = np.empty((end - begin, panel.size))
-                panel.values(rows, None, begin, end, part)
+                panel.values(rows, begin, end, part)
                 values[:, first : first + panel.size] = part
             for run in runs:
                 vote(values, *run, out[begin:end])
 
-        in_parallel(add, range(0, n, size), threads(n_jobs))
+        for _ in results((partial(add, begin) for begin in range(0, n, size)), threads(n_jobs)):
+            pass
         return out
 
     def _runs(self) -> list[tuple[Any, ...]]:
-        """The updates as the native votes take them: of each column by itself, or of all of them together."""
+        """The updates in the form that native votes take: per column, or once for joint classes."""
         if self.joint:
             label, rival = (self.moves == s for s in (1.0, -1.0))
             places = label.argmax(axis=1).astype(np.int32), rival.argmax(axis=1).astype(np.int32)
@@ -333,7 +340,7 @@ class DualModel:
 
 
 def _below(first: Any, second: Any) -> Any:
-    """Rows below one another, stored as the first of them."""
+    """Rows stacked, in the storage format of the first."""
     if not first.shape[0]:
         return second
     if not second.shape[0]:
@@ -345,7 +352,7 @@ def _below(first: Any, second: Any) -> Any:
 
 
 def _stored_like(vectors: Any, X: Any) -> Any:
-    """Supports that can meet the rows of X: only uint8 meets nothing but uint8."""
+    """The supports in a type that works with the rows of X: uint8 works only with uint8."""
     if X.ndim == 1 or vectors.ndim == 1 or X.dtype == vectors.dtype or np.uint8 != vectors.dtype:
         return vectors
     return vectors.astype(np.float64)

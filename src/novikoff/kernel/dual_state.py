@@ -1,4 +1,4 @@
-"""What a model file says of a dual model: its kernel, supports and updates, as facts and arrays, and back."""
+"""The state of a dual model in a model file: kernel, supports and updates as facts and arrays, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIGURES = ("n_classes", "joint", "n_visits", "n_rows", "radius", "log2_radius", 
 
 
 def dual_state(model: DualModel) -> State:
-    """Everything but the count of close decisions, which belongs to the run that made them."""
+    """Everything except the count of close decisions, which belongs to the run that made them."""
     facts, arrays = vectors_state(model.vectors, model.kernel)
     facts |= {name: getattr(model, name) for name in FIGURES} | {"kernel": kernel_state(model.kernel)}
     moves = model.moves.astype(np.int8)  # −1, 0 and +1
@@ -28,11 +28,11 @@ def dual_state(model: DualModel) -> State:
 
 
 def dual_from_state(facts: Facts, arrays: Arrays) -> DualModel:
-    """The model that `dual_state` was taken from."""
+    """The model with this `dual_state`."""
     kernel = kernel_from_state(fact(facts, "kernel", dict))
     n_classes, joint = count(facts, "n_classes", 2, LARGEST), fact(facts, "joint", bool)
     if joint and n_classes == 2:
-        raise ValueError("joint is True, which two classes never are")
+        raise ValueError("joint is True, but there are only two classes")
     n_visits, n_rows = count(facts, "n_visits"), count(facts, "n_rows")
     k = 1 if n_classes == 2 else n_classes
     support, used = array(arrays, "support", np.int64, (None,)), array(arrays, "used", np.int64, (None,))
@@ -63,7 +63,7 @@ def dual_from_state(facts: Facts, arrays: Arrays) -> DualModel:
         n_visits,
         n_rows,
         squares,
-        radius=number(facts, "radius", 0.0) * (1.0 if "whole" in facts else 1 + 2.0**-46),  # was to nearest
+        radius=number(facts, "radius", 0.0) * (1.0 if "whole" in facts else 1 + 2.0**-46),  # once to nearest
         whole="whole" in facts and fact(facts, "whole", bool),
         log2_radius=number(facts, "log2_radius"),
     )

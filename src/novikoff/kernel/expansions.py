@@ -1,7 +1,7 @@
-"""Feature spaces written out, where they are small: so that anyone can see what a kernel computes.
+"""Explicit feature spaces of kernels, if they are small, to show what a kernel computes.
 
-A kernel is an inner product of features. These transformers make the features themselves, as whole numbers
-where the data are whole numbers, and `Perceptron` on them makes exactly the updates that `KernelPerceptron`
+A kernel is an inner product of features. These transformers compute the features themselves, as whole numbers
+if the data are whole numbers, and `Perceptron` on them makes exactly the updates that `KernelPerceptron`
 makes with the kernel.
 """
 
@@ -23,32 +23,32 @@ MOST_COLUMNS = 1 << 22
 
 
 class _Expansion(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Abstract: reads rows, and names what it makes of them."""
+    """Abstract: reads rows, and names their features."""
 
     _dtypes: tuple[Any, ...] = (np.float64, np.float32)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Look at the number of columns; nothing is learned."""
+        """Store the number of columns; nothing is learned."""
         X = self._read(X, reset=True)
         columns = self._count(X.shape[1])
         if columns > MOST_COLUMNS:
             raise ValueError(
-                f"{type(self).__name__} of {X.shape[1]:,} columns has {_power_of_ten(columns)} columns, and "
-                f"{MOST_COLUMNS:,} is the most that it writes out: {self._instead}"
+                f"{type(self).__name__} of {X.shape[1]:,} columns has {_power_of_ten(columns)} columns, but "
+                f"the limit is {MOST_COLUMNS:,}: {self._instead}"
             )
         self._check(X)
         self.n_output_features_ = columns
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features of each row, stored as the rows are: dense or CSR."""
+        """The features of each row, in the storage format of the rows: dense or CSR."""
         check_is_fitted(self, "n_output_features_")
         X = self._read(X, reset=False)
         self._check(X)
         return self._sparse(X) if sp.issparse(X) else self._dense(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """What each column is, in terms of the input's."""
+        """The name of each column, in terms of the input columns."""
         check_is_fitted(self, "n_output_features_")
         own = getattr(self, "feature_names_in_", None)
         if input_features is None:
@@ -60,12 +60,12 @@ class _Expansion(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self._names(names), dtype=object)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        exact = exact_rows(X, Rounding())  # refuses what no double holds
-        X = exact if sp.issparse(X) else X  # the names of a frame are looked at next
+        exact = exact_rows(X, Rounding())  # refuses values that no double holds
+        X = exact if sp.issparse(X) else X  # a frame is kept: its names are read next
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=self._dtypes)
 
     def _check(self, X: Any) -> None:
-        """Refuse rows that have no such features."""
+        """Refuse rows that do not have such features."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -78,7 +78,7 @@ class PolynomialExpansion(_Expansion):
 
     There are (1 + n)^d columns, and φ(x)·φ(z) = (1 + x·z)^d: the kernel 'poly' with γ = coef0 = 1. The usual
     expansion without repetitions has fewer columns but needs factors such as √2; here whole numbers stay
-    whole, so that sums of them are exact.
+    whole, so their sums are exact.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class PolynomialExpansion(_Expansion):
     ['1', 'a', 'b', 'a', 'a a', 'a b', 'b', 'b a', 'b b']
     """
 
-    _instead = "use KernelPerceptron('poly', gamma=1, coef0=1), which needs none of them."
+    _instead = "use KernelPerceptron('poly', gamma=1, coef0=1), which does not need them."
 
     def __init__(self, degree: int = 2) -> None:
         self.degree = degree
@@ -137,19 +137,19 @@ class PolynomialExpansion(_Expansion):
 class MonotoneConjunctions(_Expansion):
     """All 2ⁿ monotone conjunctions of n columns of 0 and 1: for each set of columns, whether all are 1.
 
-    φ(a)·φ(b) = 2^|a ∧ b|, as many conjunctions as there are subsets of the common ones: the kernel
-    'monotone_conjunction'. Column number k is the conjunction of the columns whose bits k has; number 0, the
-    empty conjunction, is always 1. A row with r ones has 2^r conjunctions that are true.
+    φ(a)·φ(b) = 2^|a ∧ b|, the number of subsets of the common ones: the kernel 'monotone_conjunction'. Column
+    k is the conjunction of the columns whose bits are set in k; column 0, the empty conjunction, is always 1.
+    A row with r ones has 2^r true conjunctions.
 
     Parameters
     ----------
     sparse_output : bool, default False
-        CSR also for dense rows: only what is true is stored. Sparse rows always give CSR.
+        Return CSR for dense rows too: only true conjunctions are stored. Sparse rows always give CSR.
 
     Attributes
     ----------
     n_output_features_ : int
-        2ⁿ, for n of at most 22.
+        2ⁿ, for n ≤ 22.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class MonotoneConjunctions(_Expansion):
     """
 
     _dtypes = (np.float64, np.float32, np.uint8)
-    _instead = "use KernelPerceptron('monotone_conjunction'), which needs none of them."
+    _instead = "use KernelPerceptron('monotone_conjunction'), which does not need them."
 
     def __init__(self, *, sparse_output: bool = False) -> None:
         self.sparse_output = sparse_output
@@ -207,7 +207,7 @@ class MonotoneConjunctions(_Expansion):
 
 
 def _row_products(a: Any, b: Any) -> Any:
-    """Of each row of two CSR matrices: all products of a value of the one and a value of the other."""
+    """For each row of two CSR matrices: all products of a value of one and a value of the other."""
     counts_a, counts_b = np.diff(a.indptr).astype(np.int64), np.diff(b.indptr).astype(np.int64)
     rows = np.repeat(np.arange(a.shape[0]), counts_a)  # of each value of a, which meets counts_b[row] values
     times = counts_b[rows]

@@ -1,20 +1,21 @@
-"""Kernels: what K(x, z) is, for rows of matrices, by name or by a function.
+"""Kernels: K(x, z) for rows of matrices, by name or by a function.
 
-A kernel gives `rows` (a matrix as its panels read it) and `panels` (a maker of panels of some of its rows);
-a panel gives kernel values of its rows, the supports, with ranges of others. Values depend on the two rows
-alone, not on how the work is cut up (of a function of the user's, as far as its own do).
+A kernel provides `rows` (a matrix in the form that its panels read) and `panels` (a function that makes
+panels of some rows); a panel gives kernel values of its rows, the supports, with ranges of other rows. Values
+depend only on the two rows, not on how the work is divided (for a user's function, as far as this holds for
+the function).
 
-`measure` looks at rows before they are used: what it lets pass cannot overflow.
+`measure` checks rows before they are used: values of accepted rows cannot overflow.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,52 +24,60 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
-from novikoff.exact.outward import UNIT as EPSILON
-from novikoff.exact.outward import root_up
+from novikoff.data.threads import results
+from novikoff.outward import UNIT as EPSILON
+from novikoff.outward import root_up
 from novikoff.training.weights import Floats
 
 Rows = npt.NDArray[np.int64]
 
 UNIT = 2.0**-53
-ROOM = 1.001  # on bounds of kernel values: more than any rounding of theirs
+ROOM = 1.001  # factor on bounds of kernel values: more than their rounding
 LARGEST = 480  # log₂ of √K(x, x): sums of 2⁶⁰ values of twice that are finite
-LENGTHS = 2.0**-480, 2.0**480  # of rows of which squared lengths are needed
+LENGTHS = 2.0**-480, 2.0**480  # of rows whose squared lengths are needed
 SUMMED = 256  # rows whose values are summed exactly, together
-PART = 2048  # rows that a function of two blocks is given at a time
+PART = 2048  # rows per call of a thread, or per block for a function of two blocks
 TILE = 512  # rows and columns of a given matrix that are looked at together
-DIAGONAL = 32  # rows a block when a function is asked for K(x, x)
-ASYMMETRY = 1e-5  # relative to the largest value: float32 sums are as far apart
+DIAGONAL = 32  # rows per block when a function computes K(x, x)
+ASYMMETRY = 1e-5  # relative to the largest value: float32 sums can differ so much
 
 BY_NAME = ("linear", "poly", "rbf", "laplacian", "chi2", "cosine")
 WITH_GAMMA = ("poly", "rbf", "laplacian", "chi2")
 
 
 class Panel(Protocol):
-    """Some rows, ready for their kernel values with many others."""
+    """Some rows, prepared for kernel values with many others."""
 
     @property
     def size(self) -> int:
-        """How many supports it has."""
+        """The number of supports."""
 
     def values(
-        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
     ) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
-    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats) -> None:
         """scores[t] += Σ coef[support]·K(row t, support) for t from `begin` to `end`, support by support."""
 
 
 class Measured(NamedTuple):
-    """What is known of the values of K among some rows."""
+    """What is known about the kernel values among some rows."""
 
-    sizes: Floats | None  # √K(x, x) or more, by which |K(x, z)| ≤ size·size; None: not known
+    sizes: Floats | None  # √K(x, x) or more, so that |K(x, z)| ≤ size·size; None: not known
     whole: bool  # every value is known to be an integer that float64 holds
     radius: float  # the largest √K(x, x), rounded up; infinite where it overflows
 
     @property
     def log2_radius(self) -> float:
         return math.log2(self.radius) if self.radius > 0 else -math.inf
+
+
+class OwnWay(NamedTuple):
+    """A kernel's own way to scores or votes, without panels: each call writes some lines of `out`."""
+
+    out: Floats
+    calls: Iterable[Callable[[], None]]
 
 
 class Kernel(ABC):
@@ -79,7 +88,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is called."""
+        """The name of the kernel."""
 
     def __str__(self) -> str:
         return self.title
@@ -91,22 +100,22 @@ class Kernel(ABC):
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
-        """A matrix as panels read it."""
+        """A matrix in the form that panels read."""
 
     @abstractmethod
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        """What makes a panel of some rows, given by number, of a matrix or of what was taken of one."""
+        """A function that makes a panel of some rows, by number, of a matrix or of the result of `take`."""
 
     @abstractmethod
     def diagonal(self, X: Any) -> Floats | None:
-        """K(x, x), up to rounding; None where |K(x, z)|² ≤ K(x, x)·K(z, z) is not known to hold."""
+        """K(x, x), up to rounding; None if |K(x, z)|² ≤ K(x, x)·K(z, z) is not known to hold."""
 
     def is_exact(self, X: Any) -> bool:
         """Whether every value is known to be an integer that float64 holds."""
         return False
 
     def take(self, X: Any, which: Rows) -> Any:
-        """What is kept of some rows, for panels to be made of later."""
+        """What to keep of some rows, to make panels from later."""
         return X[which]
 
     def measure(self, X: Any) -> Measured:
@@ -116,28 +125,19 @@ class Kernel(ABC):
         sizes = np.sqrt(diagonal)
         return Measured(sizes * ROOM, self.is_exact(X), float(sizes.max(initial=0.0)))
 
-    def own_scores(
-        self, X: Any, supports: Any, alpha: Floats, divisor: float, n_jobs: int | None
-    ) -> Floats | None:
-        """Σ α·K/divisor by a way of the kernel's own, its signs and winners exact; None: by panels."""
+    def own_scores(self, X: Any, supports: Any, alpha: Floats, divisor: float) -> OwnWay | None:
+        """Σ α·K/divisor by the kernel's own way, with exact signs and winners; None: by panels."""
+        return None
+
+    def own_votes(
+        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+    ) -> OwnWay | None:
+        """The votes by the kernel's own way; None: by panels."""
         return None
 
     def value_slack(self, X: Any) -> Fraction:
-        """How far a value as computed may be from K's own formula; 0 where the values are K by definition."""
+        """How far a value as computed may be from K's formula; 0 if the values are K by definition."""
         return Fraction(0)
-
-    def own_votes(
-        self,
-        X: Any,
-        supports: Any,
-        used: Rows,
-        moves: Floats,
-        survived: Floats,
-        joint: bool,
-        n_jobs: int | None,
-    ) -> Floats | None:
-        """The votes by a way of the kernel's own; None: by panels."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -155,22 +155,23 @@ class NamedKernel(Kernel):
         return self.name
 
     def __str__(self) -> str:
-        """The name with the numbers that belong to it."""
-        said = [self.name]
+        """The name with its parameters."""
+        parts = [self.name]
         if self.name in WITH_GAMMA:
-            said.append(f"gamma={self.gamma:.6g}")
+            parts.append(f"gamma={self.gamma:.6g}")
         if self.name == "poly":
-            said += [f"degree={self.degree}", f"coef0={self.coef0:.6g}"]
-        return ", ".join(said)
+            parts += [f"degree={self.degree}", f"coef0={self.coef0:.6g}"]
+        return ", ".join(parts)
 
     def rows(self, X: Any) -> _core.Rows:
         return rows_of(X)
 
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        rows = rows_of(X)
-        return lambda which: _core.Panel(
-            self.name, self.gamma, self.coef0, self.degree, self.offset, rows, which
-        )
+        rows, kernel = rows_of(X), self.native()
+        return lambda which: _core.Panel(kernel, rows, which)
+
+    def native(self) -> _core.Kernel:
+        return _core.Kernel(self.name, self.gamma, self.coef0, self.degree, self.offset)
 
     def diagonal(self, X: Any) -> Floats:
         with np.errstate(over="ignore"):
@@ -196,7 +197,7 @@ class NamedKernel(Kernel):
         sizes = self._sizes(norm)
         self._check(X, norm, sizes)
         whole = self._is_exact(X, norm)
-        # a size may be too small for float64 where its products with others are not
+        # a size may underflow although its products with others do not
         bounds = np.hypot(np.where(norm > 0, np.maximum(sizes, 2.0**-960), sizes), math.sqrt(self.offset))
         return Measured(bounds * ROOM, whole, self._radius(float(sizes.max(initial=0.0)), X, whole))
 
@@ -210,7 +211,7 @@ class NamedKernel(Kernel):
         return root_up(square + Fraction(self.offset))
 
     def value_slack(self, X: Any) -> Fraction:
-        """How far a value may be from K(x, z) = (γ·x·z + c₀)^degree, in relation to √(K(x, x)·K(z, z))."""
+        """How far a value may be from K(x, z) = (γ·x·z + c₀)^degree, relative to √(K(x, x)·K(z, z))."""
         return (
             (X.shape[1] + 8) * 2 * self.degree * EPSILON if self.name in ("linear", "poly") else Fraction(0)
         )
@@ -227,7 +228,7 @@ class NamedKernel(Kernel):
             exponent = -int(np.frexp(norm[row])[1]) if math.isfinite(norm[row]) else -1024
             remedy = f"scale X by 2**{exponent} (row {row} then has a length near 1)"
             if self.name == "poly":
-                remedy += ", or take a smaller gamma or degree"
+                remedy += ", or use a smaller gamma or degree"
             raise OverflowError(
                 f"Kernel values of row {row}, whose length is {norm[row]:.3g}, are beyond what float64 holds "
                 f"with room for sums: {remedy}."
@@ -256,14 +257,14 @@ class NamedKernel(Kernel):
 def _check_not_negative(X: Any) -> None:
     values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
-        why = "the kernel 'chi2' is for numbers ≥ 0 (Negative values in data): scale X, or choose another."
+        why = "the kernel 'chi2' is for numbers ≥ 0 (Negative values in data): scale X, or change the kernel."
         raise BadValue(X, values < 0, why)
 
 
 def kernel_by_name(
     name: str, X: Any, *, gamma: float | str, degree: int, coef0: float, offset: float
 ) -> NamedKernel:
-    """A kernel with its parameters, as the training rows decide them where gamma is 'scale' or 'auto'."""
+    """A kernel with its parameters; the training rows determine gamma if it is 'scale' or 'auto'."""
     if isinstance(gamma, str):
         if name not in WITH_GAMMA:
             gamma = 1.0
@@ -276,7 +277,7 @@ def kernel_by_name(
 
 
 class Spread:
-    """The variance of all values of rows, zeros included: the same however they are stored or come in blocks.
+    """The variance of all values of rows, including zeros; independent of storage and of blocks.
 
     >>> spread = Spread()
     >>> spread.add(np.array([[1.0, 3.0]]))
@@ -292,7 +293,7 @@ class Spread:
         self._squares: list[float] = []
 
     def add(self, X: Any) -> None:
-        """More rows."""
+        """Add rows."""
         begin = 0
         while begin < X.shape[0]:
             end = min(begin + SUMMED - self._rows % SUMMED, X.shape[0])
@@ -310,7 +311,7 @@ class Spread:
         self._part = []
 
     def variance(self, n_features: int) -> float:
-        """Of all values; 0 where it overflows: the kernel will refuse such rows."""
+        """The variance of all values; 0 if it overflows: the kernel will refuse such rows."""
         if self._part:
             self._sum_up()
         count = self._rows * n_features
@@ -320,7 +321,7 @@ class Spread:
         return max(float(Fraction(math.fsum(self._squares)) / count - mean * mean), 0.0)
 
     def gamma(self, rule: str, n_features: int) -> float:
-        """What scikit-learn calls gamma='scale' or 'auto'."""
+        """gamma as scikit-learn defines 'scale' and 'auto'."""
         variance = self.variance(n_features) if rule == "scale" else 1.0
         return 1 / (n_features * variance) if n_features and variance > 0 else 1.0
 
@@ -337,26 +338,29 @@ class _PythonPanel:
         return self._values(part)
 
     def values(
-        self, rows: Any, order: Rows | None, begin: int, end: int, out: Floats, jobs: int = 1, /
+        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
     ) -> None:
         def fill(first: int) -> None:
             last = min(first + PART, end)
             out[first - begin : last - begin] = self._block(rows, order, first, last)
 
-        in_parallel(fill, range(begin, end, PART), jobs)
+        for _ in results((partial(fill, first) for first in range(begin, end, PART)), jobs):
+            pass
 
-    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats, /) -> None:
+    def add_scores(self, rows: Any, begin: int, end: int, coef: Floats, scores: Floats) -> None:
         block = np.ascontiguousarray(self._block(rows, None, begin, end))
         _core.add_products(block, coef, scores[begin:end])
 
 
 def _checked(values: Floats, what: str, place: Callable[[int, int], str]) -> Floats:
-    """Values that are numbers, and small enough for their sums to be."""
+    """The values, checked to be numbers, and small enough for finite sums."""
     if not (np.abs(values) <= 2.0 ** (2 * LARGEST)).all():
         i, j = (int(k) for k in np.argwhere(~(np.abs(values) <= 2.0 ** (2 * LARGEST)))[0])
         value = float(values[i, j])
         if math.isnan(value):
-            raise ValueError(f"{what} NaN for {place(i, j)}: a kernel must give a number for every two rows.")
+            raise ValueError(
+                f"{what} NaN for {place(i, j)}: a kernel must return a number for every pair of rows."
+            )
         raise OverflowError(
             f"{what} {value:.3g} for {place(i, j)}: beyond what float64 holds with room for sums. Divide the "
             f"kernel by a constant."
@@ -365,7 +369,7 @@ def _checked(values: Floats, what: str, place: Callable[[int, int], str]) -> Flo
 
 
 class _PythonKernel(Kernel):
-    """Abstract: values that Python gives, of which nothing is known before they are seen."""
+    """Abstract: values from Python; nothing is known about them before they are seen."""
 
     @property
     def is_known(self) -> bool:
@@ -382,7 +386,7 @@ class _PythonKernel(Kernel):
         """The values of some rows among themselves, without the offset."""
 
     def measure(self, X: Any) -> Measured:
-        """Ask for blocks along the diagonal: they must be symmetric, and K(x, x) ≥ 0."""
+        """Compute blocks along the diagonal: they must be symmetric, and K(x, x) ≥ 0."""
         largest = 0.0
         for begin in range(0, X.shape[0], DIAGONAL):
             block = self.corner(X, begin, min(begin + DIAGONAL, X.shape[0]))
@@ -399,7 +403,7 @@ class _PythonKernel(Kernel):
 
 
 def _check_symmetric(block: Floats, mirrored: Floats, first: int, second: int) -> None:
-    """K(i, j) from row `first` and column `second` on, beside K(j, i)."""
+    """Compare K(i, j), from row `first` and column `second` on, with K(j, i)."""
     apart = np.abs(block - mirrored.T) > ASYMMETRY * np.abs(block).max(initial=0.0)
     if apart.any():
         i, j = (int(k) for k in np.argwhere(apart)[0])
@@ -411,7 +415,7 @@ def _check_symmetric(block: Floats, mirrored: Floats, first: int, second: int) -
 
 @dataclass(frozen=True)
 class FunctionKernel(_PythonKernel):
-    """Any function of two blocks of rows that gives a matrix of their kernel values."""
+    """Any function of two blocks of rows that returns the matrix of their kernel values."""
 
     function: Callable[..., Any]
     parameters: dict[str, Any]
@@ -459,7 +463,7 @@ class FunctionKernel(_PythonKernel):
 
 @dataclass(frozen=True)
 class PrecomputedKernel(_PythonKernel):
-    """The matrix itself holds the values: a line a row, a column a training row. Supports are columns."""
+    """X holds the values: one line per row, one column per training row. Supports are columns."""
 
     n_columns: int
     offset: float = 0.0
@@ -472,7 +476,7 @@ class PrecomputedKernel(_PythonKernel):
         return which
 
     def panels(self, X: Any) -> Callable[[Rows], Panel]:
-        """X: the matrix of the training rows, or what was taken of it, which is numbers."""
+        """X: the matrix of the training rows, or the column numbers that `take` kept of it."""
         return lambda which: self._panel(X[which] if X.ndim == 1 else which)
 
     def _panel(self, columns: Rows) -> Panel:
@@ -482,7 +486,7 @@ class PrecomputedKernel(_PythonKernel):
         return self._values(X[begin:end], np.arange(begin, end))
 
     def measure(self, X: Any) -> Measured:
-        """The whole matrix lies here: all of it must be symmetric."""
+        """The whole matrix is available: all of it must be symmetric."""
         measured, n = super().measure(X), X.shape[0]
         for begin in range(0, n, TILE):
             for second in range(begin, n, TILE):
@@ -496,18 +500,3 @@ class PrecomputedKernel(_PythonKernel):
         part = rows[:, columns]
         values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         return _checked(values, "X holds", lambda i, j: f"a row and training row {columns[j]}")
-
-
-# ---- threads -----------------------------------------------------------------------------------------
-def in_parallel(work: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
-    """Do the work for every part, by several threads; what is not begun when one fails is left undone."""
-    if jobs == 1 or len(parts) == 1:
-        for part in parts:
-            work(part)
-        return
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        for _ in pool.map(work, parts):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -2,58 +2,52 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
-
-import numpy.typing as npt
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
-from novikoff.data.sources.block import Block
 from novikoff.data.sources.features import Features
-from novikoff.data.text_labels import taken
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
-from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.dual_training import sound
-from novikoff.kernel.fitting import Fitted
 from novikoff.kernel.kernels import PrecomputedKernel
+from novikoff.kernel.settings import Fitted
 from novikoff.modelfile import checks
-from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
-from novikoff.parameters.table import PREDICT_WITH
+from novikoff.modelfile.container import Arrays, Facts
+from novikoff.parameters.common import PREDICT_WITH
 from novikoff.training import state as training_state
+from novikoff.training.linear import sound
 from novikoff.training.report import Report
-from novikoff.training.run import Record, Run
+from novikoff.training.row_model import Labels, RowModel
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
-
-Labels = npt.NDArray[Any]
 
 
 @dataclass(eq=False)
-class KernelModel:
-    """What a model file of a kernel perceptron holds.
+class KernelModel(RowModel):
+    """The content of a model file of a kernel perceptron.
 
     Parameters
     ----------
-    dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetLearner
-        The supports, and the updates in their order or, with a budget, the coefficients: what predicts, and
-        what goes on learning.
+    dual : novikoff.kernel.dual_model.DualModel or novikoff.kernel.budget.BudgetModel
+        The supports, and the updates in their order or, with a budget, the coefficients, for prediction and
+        further learning.
     classes : array of labels, in the model's order
     features : novikoff.data.sources.features.Features
-        What the columns are called, and how an example gets into them.
+        The names of the columns, and how an example is mapped to them.
     predict_with : "voted", "averaged" or "last"
-        None at construction: as `KernelPerceptron` has it.
+        None at construction: the default of `KernelPerceptron`.
     scaling : object with `transform`, `state` and `from_state`, optional
-        What is done to every row before the kernel sees it.
+        The transformation of every row before the kernel is applied.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
-        What training did; the report is made from it.
+        The record of training, from which the report is made.
     name, order : str
-        What the report calls the model and the order of the rows.
+        The names of the model and of the order of the rows in the report.
 
     Examples
     --------
@@ -67,6 +61,9 @@ class KernelModel:
     ['same', 'other']
     """
 
+    _of_kernels = True
+    _otherwise = "holds a linear model: load it as a Perceptron."
+
     dual: Fitted
     classes: Labels
     features: Features
@@ -79,9 +76,9 @@ class KernelModel:
 
     def __post_init__(self) -> None:
         if self.predict_with is None:
-            self.predict_with = kernelfitting.way_of(self.dual, None)
+            self.predict_with = kernel_settings.way_of(self.dual, None)
 
-    # -- what it says of itself
+    # -- features and report
     @property
     def n_features(self) -> int:
         return self.features.n_columns
@@ -91,43 +88,19 @@ class KernelModel:
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernelfitting.report(self.dual, self.run, self.name, self.order, self.n_features)
+        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
 
-    @property
-    def history(self) -> list[Record]:
-        """A record an epoch."""
-        return [] if self.run is None else self.run.history
-
-    # -- using it
-    def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
-        """The class of each row of an array or CSR matrix."""
-        return self.predict_and_score(X, n_jobs)[0]
-
+    # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """Scores: (n,) for two classes, (n, classes) for more, as `KernelPerceptron.decision_function`."""
-        return self.predict_and_score(X, n_jobs)[1]
-
-    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
-        """Both at once: the scores, which take all the time, are computed once."""
-        places, scores = self.places_and_scores(X, n_jobs)
-        return taken(self.classes, places), scores
+        """Scores: (n,) for two classes, (n, classes) for more, as in `KernelPerceptron.decision_function`."""
+        return self.places_and_scores(X, n_jobs)[1]
 
     def places(self, X: Any, n_jobs: int | None = None) -> Ints:
-        """The class of each row as its place in `classes`."""
         return self.places_and_scores(X, n_jobs)[0]
 
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
-        """Both at once."""
-        scores = kernelfitting.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
+        scores = kernel_settings.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
-        """The classes of each block's rows, one array a block."""
-        return (self.predict(block.X, n_jobs) for block in blocks)
-
-    def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
-        """The scores of each block's rows, one array a block."""
-        return (self.scores(block.X, n_jobs) for block in blocks)
 
     def _rows(self, X: Any) -> Any:
         X = read_matrix(X)
@@ -135,60 +108,27 @@ class KernelModel:
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
         X = X if self.scaling is None else self.scaling.transform(X)
-        return sound(read_matrix(X))  # scaled ones are blocks of their own
+        return sound(read_matrix(X))  # scaled rows come as a block
 
     # -- files
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, at once or not at all; equal models give equal files.
-
-        The file holds data only. `seconds` are left out of the history, so that it depends on the
-        model alone.
-        """
+    def _learned_state(self) -> dict[str, checks.State]:
         if isinstance(self.dual, DualModel):
-            learned = {"dual": dualstate.dual_state(self.dual)}
-        else:
-            learned = {"budgeted": budgetstate.budget_state(self.dual)}
-        parts = learned | {
-            "classes": data_state.classes_state(self.classes),
-            "features": data_state.features_state(self.features),
-        }
-        if self.scaling is not None:
-            parts["scaling"] = self.scaling.state()
-        if self.run is not None:
-            parts["run"] = training_state.run_state(self.run)
-        facts, arrays = checks.together(parts)
-        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
-        write_file(path, facts | {"predict_with": self.predict_with}, arrays, "model")
+            return {"dual": dualstate.dual_state(self.dual)}
+        return {"budgeted": budgetstate.budget_state(self.dual)}
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> KernelModel:
-        """The model in a file, which must be one of this kind."""
-        return cls.read(path, read_model(path))
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], model: tuple[Facts, Arrays]) -> KernelModel:
-        """The model in a file of which this is what it says."""
-        try:
-            if not is_of_kernels(model[0]):
-                raise ValueError("holds a linear model: load it as a Perceptron.")
-            return cls.from_state(*model)
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from None
+    def _more_facts(self) -> Facts:
+        return {"predict_with": self.predict_with}
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> KernelModel:
-        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
-
-        def part(name: str) -> tuple[Facts, Arrays]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
-
+        part = partial(checks.part, facts, arrays)
         dual: Fitted
         way: str | None = checks.choice(facts, "predict_with", PREDICT_WITH)
         if "budgeted" in facts:
             dual = budgetstate.budget_from_state(*part("budgeted"))
             if dual.budget is None:
                 raise ValueError("budget is missing, expected a whole number")
-            way = None if way == "voted" else way  # as 0.1 called the default
+            way = None if way == "voted" else way  # the name of the default in 0.1
         else:
             dual = dualstate.dual_from_state(*part("dual"))
         model = cls(
@@ -210,7 +150,7 @@ class KernelModel:
 
 
 def _columns(dual: Fitted) -> int | None:
-    """Columns of the rows that it can predict, as far as it says so."""
+    """The number of columns of the rows that it can predict, if known."""
     if isinstance(dual.kernel, PrecomputedKernel):
         return dual.kernel.n_columns
     return int(dual.vectors.shape[1]) if isinstance(dual, DualModel) else dual.n_features or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from numbers import Integral
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from typing import Any
 
@@ -15,7 +15,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import precedes
 from novikoff.data.rounding import exact_doubles
 from novikoff.data.sources.block import Csr
-from novikoff.kernel.budget import BudgetLearner, budget_learner, own_generator, row_learner
+from novikoff.kernel.budget import BudgetModel, budget_model, own_generator, row_budget
 from novikoff.kernel.budget_state import budget_from_state, budget_state
 from novikoff.kernel.kernels import BY_NAME, FunctionKernel, Kernel, NamedKernel
 from novikoff.kernel.state import kernel_state
@@ -28,24 +28,28 @@ from novikoff.modelfile.online import (
     parameters_from_state,
     plain_parameters,
 )
-from novikoff.parameters.table import KERNEL_PARAMETERS, check_parameters, default, document, what_predicts
+from novikoff.parameters.kernel import ONLINE_KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameter_repr,
+    parameter_values,
+    parameters_for_file,
+    with_parameters,
+)
 from novikoff.training.turns import Turns, turns_of
 from novikoff.training.weights import Floats
 
 KIND = "online kernel"  # of model files
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, KERNEL_PARAMETERS)
-
-
+@with_parameters(ONLINE_KERNEL_PARAMETERS)
 class OnlineKernelPerceptron:
     """A kernel perceptron for streams: one example at a time, at most `budget` of them kept.
 
-    An example is a dict of feature to number or str, as for `OnlinePerceptron`, or an array of numbers; with
-    a kernel that is a function it may be any object. Labels are any hashables. `predict_one` and `score_one`
-    never change the model.
+    An example is a dict that maps features to numbers or strings, as for `OnlinePerceptron`, or an array of
+    numbers; for a kernel function it may be any object. Labels are any hashables. `predict_one` and
+    `score_one` never change the model.
 
     Parameters
     ----------
@@ -54,43 +58,45 @@ class OnlineKernelPerceptron:
     Attributes
     ----------
     classes_ : list
-        The labels known.
+        The known labels.
     n_supports_ : int
-        Examples kept, never more than `budget`.
+        The number of examples kept, never more than `budget`.
     support_ : ndarray of int
-        Which they are, counted from the first example learned from.
+        Their numbers, counted from the first example learned from.
     dual_coef_ : ndarray of shape (1, n_supports_), or (classes, n_supports_) for three classes or more
-        Their coefficients: a row for the second of two classes, else one a class.
+        Their coefficients: one row for the second of two classes, else one row per class.
     n_visits_, n_updates_ : int
         Examples learned from; updates made (one-vs-rest: each class counts its own).
     n_mistakes_ : int
-        Progressive mistakes of the last coefficients: how often `predict_one`, asked just before `learn_one`,
-        would have been wrong had it known the example's class. With ``ties="mistake"`` ties count.
+        Progressive mistakes of the last coefficients: how often `predict_one`, called just before
+        `learn_one`, would have been wrong if it had known the example's class. With ``ties="mistake"`` ties
+        count too.
     n_features_in_ : int
-        Features known, where examples are dicts or arrays.
+        The number of known features, if examples are dicts or arrays.
     feature_names_in_ : ndarray of str
-        Their names, where examples are dicts.
+        Their names, if examples are dicts.
     memory_ : int
         Bytes that the supports and coefficients take.
 
     Notes
     -----
-    *Budget.* Without one the model grows by an example a mistake. With one, memory and the time an example
-    takes are bounded; docs/budgets.md has the policies. The names of features are kept as they come: for
-    streams of dicts with ever new names, `hash_bits` bounds them too.
+    *Budget.* Without a budget the model grows by one example per mistake. With one, memory and time per
+    example are bounded; docs/budgets.md describes the policies. All feature names are kept: for streams of
+    dicts with ever new names, `hash_bits` bounds them too.
 
     *Averages.* ``predict_with="averaged"`` needs ``budget=None`` or a projectron; it can be set at any time.
 
-    *Classes.* As for `OnlinePerceptron`: two share one column of coefficients; numbers and booleans are in
-    their order, other labels in that of their appearance. While one class is known, it is learned as the
-    first; should it turn out to be the second, its supports go, or, with ``ties="mistake"``, α becomes −α: as
-    if both had been declared. When a third appears, α becomes (−α, +α, 0), and later ones start at 0.
+    *Classes.* As for `OnlinePerceptron`: two classes share one column of coefficients; numbers and booleans
+    are sorted, other labels keep their order of appearance. While only one class is known, it is learned as
+    the first. If it turns out to be the second, its supports are removed or, with ``ties="mistake"``, α
+    becomes −α, as if both had been declared. When a third class appears, α becomes (−α, +α, 0); later ones
+    start at 0.
 
-    An example that is refused leaves the model as it was. Files (`save`) and pickles hold the whole state.
+    A refused example leaves the model unchanged. Files (`save`) and pickles hold the whole state.
 
-    *Threads.* Calls from several threads follow one another in some order, and none is lost; those that only
-    predict run together. A kernel that is a function, or a ``__float__`` or ``__hash__`` of what is given,
-    may predict with the model that called it, but not learn with it: that is a RuntimeError.
+    *Threads.* Calls from several threads run one after another in some order, and none is lost; calls that
+    only predict may run at the same time. A kernel function, or a ``__float__`` or ``__hash__`` of an
+    argument, may predict with the model that called it; learning with it raises a RuntimeError.
 
     Examples
     --------
@@ -106,65 +112,44 @@ class OnlineKernelPerceptron:
     (['same', 'other', 'other', 'same'], 4)
     """
 
-    _names_of_parameters = (
-        "kernel", "gamma", "degree", "coef0", "kernel_params", "budget", "budget_policy", "predict_with",
-        "fit_intercept", "classes", "multiclass", "ties", "random_state", "hash_bits", "seed",
-    )  # fmt: skip
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    gamma: float = DEFAULT
+    degree: int = DEFAULT
+    coef0: float = DEFAULT
+    kernel_params: dict[str, Any] | None = DEFAULT
+    budget: int | None = DEFAULT
+    budget_policy: str = DEFAULT
+    predict_with: str = DEFAULT
+    fit_intercept: bool = DEFAULT
+    classes: Sequence[Hashable] | None = DEFAULT
+    multiclass: str = DEFAULT
+    ties: str = DEFAULT
+    random_state: Any = DEFAULT
+    hash_bits: int | None = DEFAULT
+    seed: int = DEFAULT
 
-    def __init__(
-        self,
-        kernel: Any = start("kernel"),
-        *,
-        gamma: float = 1.0,
-        degree: int = start("degree"),
-        coef0: float = start("coef0"),
-        kernel_params: dict[str, Any] | None = start("kernel_params"),
-        budget: int | None = start("budget"),
-        budget_policy: str = start("budget_policy"),
-        predict_with: str = "last",
-        fit_intercept: bool = start("fit_intercept"),
-        classes: Sequence[Hashable] | None = start("classes"),
-        multiclass: str = start("multiclass"),
-        ties: str = start("ties"),
-        random_state: Any = start("random_state"),
-        hash_bits: int | None = start("hash_bits"),
-        seed: int = start("seed"),
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.multiclass = multiclass
-        self.ties = ties
-        self.random_state = random_state
-        self.hash_bits = hash_bits
-        self.seed = seed
+    def __post_init__(self) -> None:
         self._kernel = self._checked_kernel()
-        self._rng = own_generator(np.random.default_rng(random_state))
+        self._rng = own_generator(np.random.default_rng(self.random_state))
         self._labels: dict[Any, int] = {}
         self._n_mistakes = 0
-        self._learner: BudgetLearner | None = None  # made when the first example shows what rows are
+        self._learner: BudgetModel | None = None  # made at the first example, which shows the kind of rows
         self._reader: _core.DictReader | None = None  # of dicts
-        for label in classes or ():
+        for label in self.classes or ():
             if label in self._labels:
                 raise ValueError(f"classes: {label!r} is given twice")
             self._labels[label] = len(self._labels)
 
     def _checked_kernel(self) -> Kernel:
-        check_parameters(self, self._names_of_parameters, KERNEL_PARAMETERS)
         if self.predict_with in (None, "voted"):
             raise ValueError(
                 f"predict_with={self.predict_with!r} is not possible online: expected 'last' or 'averaged'."
             )
-        what_predicts(self.predict_with, self.budget, self.budget_policy)
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma={self.gamma!r} needs all rows at once: expected a number > 0.")
+        check_parameters(self)
+        what_predicts(self.predict_with, self.budget, self.budget_policy)
         offset = 1.0 if self.fit_intercept else 0.0
         if callable(self.kernel):
             return FunctionKernel(self.kernel, dict(self.kernel_params or {}), offset)
@@ -178,14 +163,14 @@ class OnlineKernelPerceptron:
 
     # -- one example ---------------------------------------------------------------------------------
     def predict_one(self, x: Any) -> Any:
-        """The label predicted; None before any label was seen. Learns nothing."""
+        """The predicted label; None before any label was seen. The model does not change."""
         with turns_of(self).reading:
             if len(self._labels) < 2 or self._learner is None:
                 return self.classes_[0] if len(self._labels) == 1 else self._undecided()
             return self.classes_[int(self._learner.winners(self._scores(x))[0])]
 
     def _undecided(self) -> Any:
-        """What is said before anything was learned: every score is 0, which the tie rule settles."""
+        """The prediction before anything was learned: every score is 0, and the tie rule decides."""
         return None if not self._labels else self.classes_[1 if len(self._labels) == 2 else 0]
 
     def score_one(self, x: Any) -> Any:
@@ -202,7 +187,7 @@ class OnlineKernelPerceptron:
         return self._learner.scores(self._row(x, add=False), averaged=self.predict_with == "averaged")
 
     def learn_one(self, x: Any, y: Hashable) -> None:
-        """Learn from one example and its label. An example that is refused changes nothing."""
+        """Learn from one example and its label. A refused example changes nothing."""
         with turns_of(self).learning:
             label = self._find(y)
             row = self._row(x, add=True)
@@ -215,12 +200,12 @@ class OnlineKernelPerceptron:
                     self._reader.undo()
                 raise
 
-    def _learn(self, learner: BudgetLearner, row: Any, y: Hashable, label: int) -> None:
-        """Learn from a row; while one class is known, it is taken for the first of two."""
+    def _learn(self, learner: BudgetModel, row: Any, y: Hashable, label: int) -> None:
+        """Learn from a row; while only one class is known, it is treated as the first of two."""
         labels, mistakes = self._labels, self._n_mistakes
         if label == len(labels):
             turns = label == 1 and precedes(y, next(iter(labels)))
-            if turns or label > 1:  # a function may yet fail, and this cannot be taken back
+            if turns or label > 1:  # a function may still fail, and this cannot be undone
                 learner = copy.deepcopy(learner)
             if turns:
                 learner.turn()
@@ -241,7 +226,7 @@ class OnlineKernelPerceptron:
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from examples alone.
 
-        An example that is refused stops the call with an error that says which it was, counted from 0; those
+        A refused example stops the call with an error that gives its position, counted from 0; the examples
         before it have been learned.
         """
         pairs = examples if y is None else zip(examples, y, strict=True)
@@ -254,7 +239,7 @@ class OnlineKernelPerceptron:
     def _find(self, y: Hashable) -> int:
         """The class of a label, or the number of classes when it is new."""
         if y is None:
-            raise TypeError("None is no label: it is what predict_one says when it knows no class")
+            raise TypeError("None is not a label: predict_one returns it when it knows no class")
         try:
             label = self._labels.get(y)
         except TypeError:
@@ -269,7 +254,7 @@ class OnlineKernelPerceptron:
 
     # -- examples as rows ----------------------------------------------------------------------------
     def _row(self, x: Any, *, add: bool) -> Any:
-        """The example as a matrix of one row, of the kind that the first example had."""
+        """The example as a matrix of one row, of the same kind as the first example."""
         if isinstance(self._kernel, FunctionKernel):
             return _block(x)
         if isinstance(x, dict):
@@ -278,7 +263,7 @@ class OnlineKernelPerceptron:
                     raise TypeError("x is a dict, but the examples so far were arrays")
                 self._reader = _core.DictReader(self.hash_bits, self.seed)
             values, columns = self._reader.read(x, add)
-            # which may have met names that were taken back
+            # the learner may know more columns: names may have been taken back
             known = 0 if self._learner is None else self._learner.n_features
             indptr = np.array([0, len(values)], dtype=np.int64)
             return Csr(values, columns, indptr, (1, max(self._reader.columns, known)))
@@ -293,7 +278,7 @@ class OnlineKernelPerceptron:
             )
         return row
 
-    def _begin(self, row: Any) -> BudgetLearner:
+    def _begin(self, row: Any) -> BudgetModel:
         options: dict[str, Any] = {
             "budget": self.budget,
             "policy": self.budget_policy,
@@ -303,11 +288,11 @@ class OnlineKernelPerceptron:
         }
         n_classes = max(len(self._labels), 2)
         if self._reader is not None:
-            return row_learner(self._kernel, n_classes, row.shape[1], sparse=True, **options)
-        return budget_learner(self._kernel, n_classes, row, **options)
+            return row_budget(self._kernel, n_classes, row.shape[1], sparse=True, **options)
+        return budget_model(self._kernel, n_classes, row, **options)
 
-    # -- what it holds -------------------------------------------------------------------------------
-    def _held(self, of: Callable[[BudgetLearner], Any], otherwise: Any) -> Any:
+    # -- contents ------------------------------------------------------------------------------------
+    def _held(self, of: Callable[[BudgetModel], Any], otherwise: Any) -> Any:
         with turns_of(self).reading:
             return otherwise if self._learner is None else of(self._learner)
 
@@ -361,11 +346,11 @@ class OnlineKernelPerceptron:
 
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
-        return {name: getattr(self, name) for name in self._names_of_parameters}
+        return parameter_values(self)
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of data only, at once or not at all.
+        """Write the model atomically to a file that holds only data.
 
         Raises
         ------
@@ -378,11 +363,9 @@ class OnlineKernelPerceptron:
         write_file(path, facts, arrays, KIND)
 
     def _state(self) -> tuple[Facts, Arrays]:
-        """What a file says."""
-        kernel_state(self._kernel)  # says what is the matter, where it cannot be data
-        params = plain_parameters(self.get_params(), self.classes_) | {"kernel_params": None}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
+        """The facts and arrays of a file."""
+        kernel_state(self._kernel)  # raises an error if it is not data
+        params = plain_parameters(parameters_for_file(self, kernel_params=None), self.classes_)
         parts, named = {}, self._reader is not None and self._learner is not None
         if self._learner is not None:
             parts["learner"] = budget_state(self._learner)
@@ -394,9 +377,9 @@ class OnlineKernelPerceptron:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlineKernelPerceptron:
-        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+        """Load the model that `save` wrote; it continues to learn as the saved one would.
 
-        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        No code from the file is run. An invalid file raises a ValueError with a message of one line.
         """
         facts, arrays = read_file(path, KIND)
         try:
@@ -407,7 +390,7 @@ class OnlineKernelPerceptron:
         return model
 
     def _take(self, facts: Facts, arrays: Arrays) -> None:
-        """What a file says beside the parameters, as far as it fits to them."""
+        """Take over the learned state of a file, which must match the parameters."""
         labels = labels_from_state(facts, self.classes)
         self._labels = {label: place for place, label in enumerate(labels)}
         self._n_mistakes = count(facts, "n_mistakes")
@@ -415,9 +398,9 @@ class OnlineKernelPerceptron:
             return
         learner = budget_from_state(fact(facts, "learner", dict), sub("learner", arrays))
         made = learner.kernel, learner.budget, learner.policy, learner.joint, learner.tie_is_mistake
-        asked = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
-        if made != (*asked, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
-            raise ValueError("what was learned does not fit the parameters or the labels")
+        wanted = self._kernel, self.budget, self.budget_policy, self.multiclass == "joint"
+        if made != (*wanted, self.ties == "mistake") or learner.n_classes != max(len(labels), 2):
+            raise ValueError("the learned state does not match the parameters or the labels")
         if fact(facts, "named", bool):
             self._reader = _core.DictReader(self.hash_bits, self.seed)
             self._reader.add_names(names_from_state(arrays, self.hash_bits))
@@ -430,7 +413,7 @@ class OnlineKernelPerceptron:
     def __getstate__(self) -> dict[str, Any]:
         with turns_of(self).reading:
             names = None if self._reader is None else self._reader.names()
-            learner = copy.copy(self._learner)  # of this moment: it may go on learning while this is written
+            learner = copy.copy(self._learner)  # a snapshot: it may learn while this is written
             return vars(self) | {"_reader": names, "_learner": learner, "_turns": Turns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -440,16 +423,11 @@ class OnlineKernelPerceptron:
             self._reader.add_names(state["_reader"])
 
     def __repr__(self) -> str:
-        first = {name: start(name) for name in self._names_of_parameters} | {
-            "gamma": 1.0,
-            "predict_with": "last",
-        }
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(first[k])]
-        return f"OnlineKernelPerceptron({', '.join(changed)})"
+        return parameter_repr(self)
 
 
 def _numbers(x: Any) -> Floats | None:
-    """A vector of numbers as a matrix of one row; None where x is none."""
+    """A vector of numbers as a matrix of one row; None if x is not such a vector."""
     if isinstance(x, str | bytes | set | frozenset | dict):
         return None
     try:
@@ -462,19 +440,10 @@ def _numbers(x: Any) -> Floats | None:
 
 
 def _block(x: Any) -> Any:
-    """An example as a function gets it: numbers as a row of a matrix, all else in an array of objects."""
+    """An example as a function gets it: numbers as a row of a matrix, anything else in an object array."""
     row = _numbers(x)
     if row is not None:
         return row
     block = np.empty(1, dtype=object)
     block[0] = x
     return block
-
-
-document(
-    OnlineKernelPerceptron,
-    OnlineKernelPerceptron._names_of_parameters,
-    KERNEL_PARAMETERS,
-    gamma=1.0,
-    predict_with="last",
-)

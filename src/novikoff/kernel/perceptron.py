@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, replace
-from numbers import Integral
+from dataclasses import KW_ONLY, replace
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -14,43 +13,43 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, RowClassifier, generator, not_separated
+from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import as_objects
 from novikoff.data.labels import Classes, StreamClasses
 from novikoff.data.sources.source import Source
-from novikoff.kernel import budget_streaming as budgetstreaming
-from novikoff.kernel import fitting as kernelfitting
+from novikoff.kernel import budget_streaming
+from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.dual_training import margin_upper, sound
-from novikoff.kernel.fitting import Fitted, KernelSettings, parameters_of
 from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
 from novikoff.kernel.model import KernelModel
+from novikoff.kernel.settings import Fitted, KernelSettings, parameters_learned_with
 from novikoff.kernel.state import kernel_state
-from novikoff.parameters.table import (
-    KERNEL_PARAMETERS,
+from novikoff.kernel.summary import margin_upper
+from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
+from novikoff.parameters.parameter import (
+    DEFAULT,
     check_parameters,
-    default,
-    document,
-    said_by_file,
-    what_predicts,
+    from_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+    with_parameters,
 )
-from novikoff.training.plan import Plan
+from novikoff.training.linear import sound
+from novikoff.training.loop import train
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
+from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, KERNEL_PARAMETERS)
-
-
+@with_parameters(KERNEL_PARAMETERS)
 class KernelPerceptron(RowClassifier):
     """A perceptron that sees its rows only through a kernel K(x, z) = φ(x)·φ(z).
 
-    Weights are never made: w = Σ α_j·φ(x_j) over the rows that were mistaken, and s = Σ α_j·K(x_j, x). One
-    fit gives the last, the averaged and the voted prediction (Freund and Schapire 1999).
+    Weights are never computed: w = Σ α_j·φ(x_j) over the mistaken rows, and s = Σ α_j·K(x_j, x). One fit
+    gives the last, the averaged and the voted prediction (Freund and Schapire 1999).
 
     Parameters
     ----------
@@ -59,60 +58,61 @@ class KernelPerceptron(RowClassifier):
     Attributes
     ----------
     support_, support_vectors_ : ndarray of shape (n_supports,), and their rows
-        The rows that were ever mistaken, in the order of their first mistake; numbers count over all calls.
+        The rows with at least one mistake, in the order of their first mistake; numbers count over all calls.
         For a precomputed kernel the vectors are the numbers.
     dual_coef_ : ndarray of shape (1, n_supports), or (n_classes, n_supports) for three classes or more
-        α: how often each support was added, less how often it was taken away; with a budget what the policy
-        made of it.
+        α: how often each support was added, minus how often it was subtracted; with a budget as the policy
+        has changed it.
     update_order_ : ndarray of shape (n_updates,)
-        Which support each update used, as a place in `support_`. This and the next two are only there without
+        Which support each update used, as an index into `support_`. This and the next two exist only without
         a budget.
     update_moves_ : ndarray of shape (n_updates,), or (n_updates, n_classes)
         What each update added to α: −1, 0 or +1.
     update_visits_ : ndarray of shape (n_updates,)
-        The visits that had been made before each update.
+        The number of visits before each update.
     n_visits_ : int
-        The visits made over all calls.
+        The number of visits over all calls.
     classes_, n_features_in_, feature_names_in_
         As for every classifier; objects (strings, sets) count as one feature.
     features_ : novikoff.data.sources.features.Features
-        After `fit_source` and `load`: what the columns are, for other files to be opened with.
+        After `fit_source` and `load`: the columns, with which other files can be opened.
     n_epochs_, history_ : int, list of dict
-        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+        Of the last call: the number of epochs, and the mistakes, updates, ‖w‖ and seconds of each.
     n_updates_, n_mistakes_ : int
-        Over all calls, counted for each class by itself unless classes are joint.
+        Over all calls, counted per class unless classes are joint.
     converged_, verdict_ : bool, str
         Whether the last epoch made no update, or with order='worst' ended because no row needed one;
-        "separated" where every row lies strictly on its own side.
+        "separated" if every row lies strictly on its own side.
     radius_, log2_radius_ : float
-        R = max √K(x, x) over all rows given, times √2 where classes are joint, and its logarithm.
+        R = max √K(x, x) over all rows given, times √2 if classes are joint, and its logarithm.
     margin_, margin_upper_ : float
         min y·s/‖w‖ of the last weights, and ‖w‖/Στ: the margin γ in feature space lies between them if the
-        rows were separated and K is an inner product there, which a function or a matrix need not be.
+        rows were separated and K is an inner product there, which is not guaranteed for a function or a
+        matrix.
     training_errors_ : int or None
-        0 where the last weights predict and get every row right.
+        0 if the last weights predict and get every row right.
 
     Notes
     -----
-    *Exact.* Where all kernel values are integers that float64 holds, the updates are those of `Perceptron` on
-    the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the
-    values as computed, which depend on the two rows alone; `report()` counts how many sums were too close to
-    tell without the long accumulator. Votes are by the exact sum of each w_k.
+    *Exactness.* If all kernel values are integers that float64 holds, the updates equal those of `Perceptron`
+    on the explicit features. For other kernels every decision is that of the exact sum Σ α_j·K(x_j, x) of the
+    values as computed, which depend only on the two rows; `report()` counts the sums that were too close to
+    decide without the long accumulator. Each w_k votes by its exact sum.
 
-    *One-vs-rest* keeps one α for each class, and a visit may update several. With ``order="worst"`` a visit
-    goes to the most violated row of each class.
+    *One-vs-rest* keeps one α per class, and a visit may update several of them. With ``order="worst"`` a
+    visit goes to the most violated row of each class.
 
-    *With a budget* (docs/budgets.md) there are at most so many supports, and their coefficients are what the
-    policy makes of them. There is no sequence of updates, and so no votes: predictions are by the average,
-    and where supports are removed ('forgetron', 'oldest', 'random'), so that there is none, by the last
-    coefficients.
+    *With a budget* (docs/budgets.md) the number of supports is limited, and the policy changes their
+    coefficients. There is no sequence of updates, so there are no votes: the averaged coefficients predict
+    or, if the policy removes supports ('forgetron', 'oldest', 'random') and there is no average, the last
+    ones.
 
-    *Memory* is that of X, `cache_mb`, and the supports. The cache holds the scores of all rows and as many
+    *Memory* consists of X, `cache_mb` and the supports. The cache holds the scores of all rows and as many
     columns of kernel values as there is room for.
 
     Examples
     --------
-    XOR, which no line separates and a degree of 2 does:
+    XOR, which no line separates, but a polynomial of degree 2 does:
 
     >>> import numpy as np
     >>> from novikoff import KernelPerceptron
@@ -122,73 +122,26 @@ class KernelPerceptron(RowClassifier):
     (array([ 1, -1, -1,  1]), 'separated')
     """
 
-    _names = (
-        "kernel",
-        "gamma",
-        "degree",
-        "coef0",
-        "kernel_params",
-        "predict_with",
-        "fit_intercept",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "multiclass",
-        "budget",
-        "budget_policy",
-        "cache_mb",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = KERNEL_PARAMETERS
-    _dual: Fitted
-    _run: Run
-
-    def __init__(
-        self,
-        kernel: Any = start("kernel"),
-        *,
-        gamma: Any = start("gamma"),
-        degree: int = start("degree"),
-        coef0: float = start("coef0"),
-        kernel_params: dict[str, Any] | None = start("kernel_params"),
-        predict_with: str | None = start("predict_with"),
-        fit_intercept: bool = start("fit_intercept"),
-        max_epochs: int = start("max_epochs"),
-        order: str = start("order"),
-        random_state: Any = start("random_state"),
-        ties: str = start("ties"),
-        multiclass: str = start("multiclass"),
-        budget: int | None = start("budget"),
-        budget_policy: str = start("budget_policy"),
-        cache_mb: float = start("cache_mb"),
-        n_jobs: int | None = start("n_jobs"),
-        verbose: int = start("verbose"),
-        callback: Any = start("callback"),
-        rounding: str = start("rounding"),
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.multiclass = multiclass
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.cache_mb = cache_mb
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    kernel: Any = DEFAULT
+    _: KW_ONLY
+    gamma: Any = DEFAULT
+    degree: int = DEFAULT
+    coef0: float = DEFAULT
+    kernel_params: dict[str, Any] | None = DEFAULT
+    predict_with: str | None = DEFAULT
+    fit_intercept: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    multiclass: str = DEFAULT
+    budget: int | None = DEFAULT
+    budget_policy: str = DEFAULT
+    cache_mb: float = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -208,8 +161,10 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
-            X = self._sound(X)
-            model, run = self._settings().fit(X, labels, len(classes), self._plan())
+            X, settings, plan = sound(X), self._settings(), Plan.of(self)
+            trainer = settings.trainer(X, labels, len(classes), plan)
+            run = train(trainer, plan)
+            model = settings.fitted(trainer, run)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
             self._set_run(model, run)
@@ -217,19 +172,19 @@ class KernelPerceptron(RowClassifier):
             return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
-        """Learn from files, block by block, however large they are; with a budget, by a kernel with a name.
+        """Learn from files of any size, block by block; this requires a budget and a kernel with a name.
 
-        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
-        coefficients are those of ``order="cyclic"`` on the same rows in memory. gamma="scale" takes a pass
-        of its own.
+        Rows are visited in the order of the source, regardless of `order`, and every epoch reads it again;
+        the coefficients equal those of ``order="cyclic"`` on the same rows in memory. gamma="scale" takes one
+        more pass.
 
         Parameters
         ----------
         source : Source
-            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
-            this model by ``open_source(path, features=model.features_)``.
+            The result of `novikoff.open_source`. Its features are kept as `features_`: open other files for
+            this model with ``open_source(path, features=model.features_)``.
         classes : list of labels, optional
-            All classes, in the order that decides ties. Without it they are found, and sorted.
+            All classes, in the order that decides ties. By default they are found and sorted.
 
         Examples
         --------
@@ -244,7 +199,7 @@ class KernelPerceptron(RowClassifier):
             self._check_parameters()
             if self.budget is None:
                 raise ValueError(
-                    "a source is learned from block by block, which needs a budget: give one, or read all "
+                    "a source is read block by block, which requires a budget: give one, or read all "
                     "rows into an array and call fit."
                 )
             if self.kernel not in BY_NAME:
@@ -253,21 +208,20 @@ class KernelPerceptron(RowClassifier):
                     f"kernel={self.kernel!r} is not possible for a source: expected one of {named}."
                 )
             declared = None if classes is None else list(classes)
-            plan, known = replace(self._plan(), order="cyclic"), StreamClasses(declared)
-            learned = budgetstreaming.fit(source, known, self._settings(), plan)
+            plan, known = Plan.of(self, order="cyclic"), StreamClasses(declared)
+            trainer = budget_streaming.trainer_of(source, known, self._settings(), plan)
+            run = train(trainer, plan, Run(as_given=True))
             self._set_source(source.features, source.features.n_columns, known.labels)
-            learned.run.as_given = True
-            self._set_run(learned.learner, learned.run)
+            self._set_run(trainer.fitted(run), run)
             self._warn_unless_separated()
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from these rows once, in their order, going on from what there is.
+        """Continue learning from these rows, once and in their order.
 
-        `classes` declares all classes at the first call; without it they are those of its rows, and where
-        these have but one, the second may come later, as in `Perceptron`. No more can be added.
-        gamma="scale" is settled by the rows of the first call. A chunk that is refused leaves the model as
-        it was.
+        `classes` declares all classes in the first call; without it they are those of its rows, and if these
+        have only one, the second may come later, as in `Perceptron`. No others can be added. The rows of the
+        first call determine gamma="scale". A refused chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
             self._check_parameters()
@@ -279,35 +233,28 @@ class KernelPerceptron(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun)
-            X, settings = self._sound(X), self._settings()
+            X, settings = sound(X), self._settings()
             if begun:
                 settings.check_unchanged(self._dual)
                 earlier = self._dual
             else:
                 earlier = settings.begin(X, max(len(known.labels), 2), generator(self.random_state))
-            model, run = settings.learn(earlier, X, labels, self.n_jobs, turned=self._turned(known))
+            plan = Plan(1, "cyclic", n_jobs=self.n_jobs)
+            trainer = settings.continuing(earlier, X, labels, plan, turned=self._turned(known))
+            run = train(trainer, plan, Run(as_given=True), judged=False)
             if not begun:
                 self._set_features(raw, X)
             self._set_classes(known)
-            self._set_run(model, run)
+            self._set_run(trainer.model(), run)
             return self
 
     def _settings(self) -> KernelSettings:
-        return KernelSettings(**{field.name: getattr(self, field.name) for field in fields(KernelSettings)})
-
-    def _plan(self) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-        )
+        return from_parameters(KernelSettings, self)
 
     def _set_run(self, model: Fitted, run: Run) -> None:
-        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        self._dual, self._run = model, run
+        """Set every fitted attribute; raise an interrupt again after that, so that the model is usable."""
+        self._dual: Fitted = model
+        self._run: Run = run
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
         self.n_updates_, self.n_mistakes_ = model.n_updates, model.n_mistakes
@@ -323,7 +270,7 @@ class KernelPerceptron(RowClassifier):
         run = self._run
         if run.verdict == "separated" or (self.callback is not None and len(run.history) < self.max_epochs):
             return
-        other = "another kernel or other parameters of it (a higher degree, a larger gamma)"
+        other = "another kernel or other kernel parameters (a higher degree, a larger gamma)"
         text = not_separated(run, [MORE_EPOCHS, other], bias=self.fit_intercept)
         warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
@@ -332,7 +279,7 @@ class KernelPerceptron(RowClassifier):
         objects = as_objects(X) if callable(self.kernel) else None
         if not reset and (objects is None) != (self._dual.vectors.ndim == 2) and callable(self.kernel):
             known = "rows of numbers" if self._dual.vectors.ndim == 2 else "objects, such as strings"
-            raise ValueError(f"X is not of the kind that was learned from: {known}.")
+            raise ValueError(f"X must be of the same kind as the training rows: {known}.")
         if objects is not None:
             if not len(objects):
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -348,10 +295,6 @@ class KernelPerceptron(RowClassifier):
 
     def _set_features(self, raw: Any, X: Any) -> None:
         super()._set_features(raw, X if X.ndim == 2 else X[:, None])
-
-    def _sound(self, X: Any) -> Any:
-        """X with all values finite and, where sparse, in order."""
-        return X if X.ndim == 1 else sound(X)
 
     # -- what was learned ----------------------------------------------------------------------------
     def _fitted(self, name: str) -> Fitted:
@@ -399,24 +342,23 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             name = type(self).__name__
-            report = kernelfitting.report(self._dual, self._run, name, self.order, self.n_features_in_)
-            return replace(
-                report, n_classes=len(self.classes_)
-            )  # the model has room for two, if one is known
+            report = kernel_settings.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            # the model has two classes even while only one is known
+            return replace(report, n_classes=len(self.classes_))
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of data only, at once or not at all.
+        """Write the fitted model atomically to a file that holds only data.
 
-        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a `random_state`
-        that is not a number are not data, and are None in the loaded model.
+        The file has everything that prediction, `report` and `partial_fit` need. `callback`, and a
+        `random_state` that is not a number, are not data; they are None in the loaded model.
 
         Raises
         ------
         ValueError
             When the kernel is a function, which is not data.
         OSError
-            When the file cannot be written; what was there before is untouched.
+            When the file cannot be written; an existing file is left unchanged.
         """
         check_is_fitted(self)
         self.to_model().save(path)
@@ -427,16 +369,13 @@ class KernelPerceptron(RowClassifier):
             check_is_fitted(self)
             self._check_two()
             model = self._dual
-            kernel_state(model.kernel)  # says what is the matter, where it cannot be data
-            params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-            if not isinstance(params["random_state"], Integral):
-                params["random_state"] = None
+            kernel_state(model.kernel)  # raises an error if it is not data
             return KernelModel(
                 model,
                 self.classes_,
                 self._features(self.n_features_in_),
-                predict_with=kernelfitting.way_of(model, self.predict_with),
-                parameters=params | {"callback": None},
+                predict_with=kernel_settings.way_of(model, self.predict_with),
+                parameters=parameters_for_file(self),
                 run=self._run,
                 name=type(self).__name__,
                 order=self.order,
@@ -444,14 +383,14 @@ class KernelPerceptron(RowClassifier):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+        """Load an estimator from a file of `save` or of the command line. No code from the file is run.
 
-        Its predictions and report are those of the saved one, and `partial_fit` goes on from there.
+        Its predictions and report equal those of the saved estimator, and `partial_fit` continues from there.
         """
         model = KernelModel.load(path)
         try:
             return cls.from_model(model)
-        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+        except (ValueError, TypeError, OverflowError) as error:  # illegal parameters
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod
@@ -461,16 +400,16 @@ class KernelPerceptron(RowClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = said_by_file(model.parameters, cls._names)
-        said = parameters_of(model.dual)  # what was learned with has the last word
+        params = parameters_from_file(model.parameters, parameters_of(cls))
+        learned = parameters_learned_with(model.dual)  # these override the recorded parameters
         if isinstance(params.get("gamma"), str):
-            said.pop("gamma", None)
-        if params.get("predict_with") is not None or model.predict_with != kernelfitting.way_of(
+            learned.pop("gamma", None)
+        if params.get("predict_with") is not None or model.predict_with != kernel_settings.way_of(
             model.dual, None
         ):
-            said["predict_with"] = model.predict_with
-        self = cls(**params | said)
-        check_parameters(self, cls._names, cls._table)
+            learned["predict_with"] = model.predict_with
+        self = cls(**params | learned)
+        check_parameters(self)
         self.n_features_in_ = model.n_features
         if model.features.kind != "numbered" and not model.features.hashed:
             names = model.features.names(range(model.n_features))
@@ -481,25 +420,24 @@ class KernelPerceptron(RowClassifier):
         return self
 
     # -- predicting ----------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> Floats:
-        X = self._sound(self._checked(X))
-        KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
-        return kernelfitting.scores(self._dual, X, self.predict_with, self.n_jobs)
-
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
-            scores = self._scores(X)
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs)
             return self._label(self._dual.winners(scores))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
 
-        'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, for each class by itself; where classes are joint,
-        each one's share of the votes. 'averaged' and 'last': s of the mean, and of the last, α.
+        'voted': Σ c_k·sign(s_k) / Σ c_k, from −1 to 1, per class; if classes are joint, the share of votes of
+        each. 'averaged' and 'last': s with the mean and the last α.
         """
         with turns_of(self).reading:
-            scores = self._score(self._scores(X))
+            X = sound(self._checked(X))
+            KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
+            scores = self._score(kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs))
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_tags__(self) -> Any:
@@ -508,6 +446,3 @@ class KernelPerceptron(RowClassifier):
         tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
         tags.input_tags.string = callable(self.kernel)
         return tags
-
-
-document(KernelPerceptron, KernelPerceptron._names, KERNEL_PARAMETERS)

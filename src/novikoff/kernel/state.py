@@ -1,6 +1,6 @@
-"""What a model file says of a kernel and of the supports: facts and arrays, and back.
+"""Kernels and supports in a model file: as facts and arrays, and back.
 
-Reading trusts nothing: whatever does not fit is a ValueError that says what was found and what was expected.
+Nothing read is trusted: invalid content raises a ValueError with what was found and what was expected.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from novikoff.modelfile.container import Arrays, Facts
 
 # ---- kernels -----------------------------------------------------------------------------------------
 def kernel_state(kernel: Kernel) -> Facts:
-    """A kernel as facts; one that is a function cannot be."""
-    said = {"name": kernel.title, "offset": kernel.offset}
+    """A kernel as facts; a function raises an error."""
+    facts = {"name": kernel.title, "offset": kernel.offset}
     if isinstance(kernel, NamedKernel):
-        return said | {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree")}
+        return facts | {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree")}
     if isinstance(kernel, PrecomputedKernel):
-        return said | {"n_columns": kernel.n_columns}
+        return facts | {"n_columns": kernel.n_columns}
     if isinstance(kernel, MonotoneConjunction):
-        return said
+        return facts
     raise ValueError(
         "the kernel is a Python function, which a file of data cannot hold: save a model whose kernel has a "
         "name, or keep its supports, dual_coef_ and function yourself."
@@ -34,7 +34,7 @@ def kernel_state(kernel: Kernel) -> Facts:
 
 
 def kernel_from_state(facts: Facts) -> Kernel:
-    """The kernel that `kernel_state` was taken from."""
+    """The kernel with this `kernel_state`."""
     name = choice(facts, "name", (*BY_NAME, "monotone_conjunction", "precomputed"))
     offset = _finite(facts, "offset", 0.0)
     if name == "precomputed":
@@ -58,7 +58,7 @@ def _finite(facts: Facts, name: str, least: float) -> float:
 
 # ---- supports ----------------------------------------------------------------------------------------
 def check_numbers(support: Rows, n_rows: int) -> None:
-    """The supports' numbers are distinct rows of those ever given."""
+    """Check that the supports' numbers are distinct rows of those ever given."""
     if len(support) and (
         support.min() < 0 or support.max() >= n_rows or len(np.unique(support)) < len(support)
     ):
@@ -66,9 +66,9 @@ def check_numbers(support: Rows, n_rows: int) -> None:
 
 
 def vectors_state(vectors: Any, kernel: Kernel) -> State:
-    """Rows as they are stored: dense, CSR, or (of a precomputed kernel) numbers of columns.
+    """Rows in their storage format: dense, CSR, or (for a precomputed kernel) column numbers.
 
-    Dense rows of 0 and 1 are packed, eight columns a byte, where the kernel takes no others.
+    Dense rows of 0 and 1 are packed, eight columns per byte, if the kernel takes no others.
     """
     if is_sparse(vectors):
         parts = {name: getattr(vectors, name) for name in ("data", "indices", "indptr")}
@@ -85,11 +85,11 @@ def vectors_state(vectors: Any, kernel: Kernel) -> State:
 
 
 def vectors_from_state(facts: Facts, arrays: Arrays, kernel: Kernel, m: int) -> Any:
-    """The supports, m of them, such that the kernel's values of them cannot overflow."""
+    """The m supports, checked so that their kernel values cannot overflow."""
     vectors = _stored(facts, arrays, kernel, m)
     if kernel.is_known:
         try:
-            kernel.measure(vectors)  # what it lets pass cannot overflow
+            kernel.measure(vectors)  # values of accepted rows cannot overflow
         except OverflowError as error:
             raise ValueError(str(error)) from None
     return vectors
@@ -135,6 +135,6 @@ def _sparse(arrays: Arrays, m: int, d: int) -> Any:
 
 
 def _type(arrays: Arrays, name: str, known: tuple[Any, ...]) -> type:
-    """The type of an array, if it may have it; the first of them otherwise, for the error to say."""
+    """The type of an array if it is `known`; otherwise the first known type, for the error message."""
     dtype = arrays[name].dtype if name in arrays else known[0]
     return (dtype if dtype in known else known[0]).type

@@ -1,9 +1,8 @@
-"""What the linear classifiers share: their weights, starting from others, and files."""
+"""Common code of the linear classifiers: weights, starting points of a fit, and files."""
 
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
 
@@ -11,17 +10,22 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import PerceptronClassifier
 from novikoff.data.labels import Classes
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
-from novikoff.parameters.table import check_parameters, said_by_file
+from novikoff.parameters.parameter import (
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+)
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Model, Scorer
+from novikoff.training.weights import Floats, Model, Scorer, Settings
 
 
 class LinearClassifier(PerceptronClassifier):
-    """Abstract: a classifier whose model is one weight a feature and class."""
+    """Abstract: a classifier with one weight per feature and class."""
 
     @classmethod
     def _from_model(
@@ -29,7 +33,7 @@ class LinearClassifier(PerceptronClassifier):
     ) -> Self:
         """A fitted estimator around a model that was learned elsewhere."""
         self = cls(**params)
-        check_parameters(self, cls._names, cls._table)
+        check_parameters(self)
         self.n_features_in_ = model.n_features
         if feature_names is not None:
             self.feature_names_in_ = feature_names
@@ -39,33 +43,33 @@ class LinearClassifier(PerceptronClassifier):
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of data only, at once or not at all.
+        """Write the fitted model atomically to a file that holds only data.
 
-        Everything is kept that prediction, `report` and `partial_fit` need; `callback` and a
-        `random_state` that is not a number are not data, and are None in the loaded model. Columns
-        without names are numbered from 1, as in LIBSVM files.
+        The file has everything that prediction, `report` and `partial_fit` need. `callback`, and a
+        `random_state` that is not a number, are not data; they are None in the loaded model. Columns without
+        names are numbered from 1, as in LIBSVM files.
 
         Raises
         ------
         ValueError
             When `coef_` or `intercept_` was assigned by hand: the file holds what was learned.
         OSError
-            When the file cannot be written; what was there before is untouched.
+            When the file cannot be written; an existing file is left unchanged.
         """
         check_is_fitted(self)
         self.to_linear().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The estimator in a file, from `save` or from the command line. Runs no code from the file.
+        """Load an estimator from a file of `save` or of the command line. No code from the file is run.
 
-        Its predictions, weights and report are those of the saved one, and `partial_fit` goes on from
-        there, bit by bit.
+        Its predictions, weights and report equal those of the saved estimator, and `partial_fit` continues
+        from there, bit for bit.
         """
         linear = LinearModel.load(path)
         try:
             return cls.from_linear(linear)
-        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+        except (ValueError, TypeError, OverflowError) as error:  # illegal parameters
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     def to_linear(self) -> LinearModel:
@@ -74,10 +78,10 @@ class LinearClassifier(PerceptronClassifier):
             check_is_fitted(self)
             self._check_two()
             model = self._model
-            if self._in_force.assigned is not None and not self._assigned_is_own():
+            if self._cache.assigned is not None and not self._assigned_is_own():
                 raise ValueError(
-                    "coef_ or intercept_ was assigned by hand, so it is not what was learned and cannot be "
-                    "saved with its counts. Begin a fit there instead: fit(X, y, coef_init=..., "
+                    "coef_ or intercept_ was assigned by hand, so it is not the learned model and cannot "
+                    "be saved with its counts. Start a fit from it instead: fit(X, y, coef_init=..., "
                     "intercept_init=...)."
                 )
             features = self._features(model.n_features)
@@ -86,7 +90,7 @@ class LinearClassifier(PerceptronClassifier):
                 self.classes_,
                 features,
                 None,
-                self._sayable(),
+                self._parameters_for_file(),
                 self._run,
                 type(self).__name__,
                 self.order,
@@ -99,38 +103,31 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = said_by_file(linear.parameters, cls._names)
+        params = parameters_from_file(linear.parameters, parameters_of(cls))
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
-        settings = linear.model.settings  # what was learned with has the last word
+        settings = linear.model.settings  # these override the recorded parameters
         params |= {
             name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
         }
         params["fit_intercept"] = settings.bias_square > 0
-        if params["fit_intercept"] and params.get("intercept_scaling", 1.0) ** 2 != settings.bias_square:
+        scale = params.get("intercept_scaling", parameters_of(cls)["intercept_scaling"].default)
+        if params["fit_intercept"] and scale**2 != settings.bias_square:
             params["intercept_scaling"] = math.sqrt(settings.bias_square)
         names = None
-        if (
-            linear.features.kind != "numbered" and not linear.features.hashed
-        ):  # hashed columns have no own names
+        if linear.features.kind != "numbered" and not linear.features.hashed:  # hashed columns have no names
             names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
         return self
 
-    def _sayable(self) -> dict[str, Any]:
-        """The parameters as JSON can say them."""
-        params: dict[str, Any] = self.get_params()
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        if isinstance(params["class_weight"], dict):  # a label need not be text, a key in JSON must
-            params["class_weight"] = [[label, weight] for label, weight in params["class_weight"].items()]
-        return params | {"callback": None}
+    def _parameters_for_file(self) -> dict[str, Any]:
+        return parameters_for_file(self)
 
     def _assigned_is_own(self) -> bool:
-        """Whether what was assigned is what was learned, as after `sparsify`."""
-        assert self._in_force.assigned is not None
-        coef, intercept = self._in_force.assigned
+        """Whether the assigned weights equal the learned ones, as after `sparsify`."""
+        assert self._cache.assigned is not None
+        coef, intercept = self._cache.assigned
         own = self._model.coef(averaged=self._model.settings.average)
         coef = coef.toarray() if sp.issparse(coef) else coef
         return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
@@ -139,12 +136,12 @@ class LinearClassifier(PerceptronClassifier):
     def _continued(self, X: Any, classes: Any) -> Model:
         if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"warm_start goes on from {self.n_features_in_} features and classes {list(self.classes_)}, "
-                f"but now there are {X.shape[1]} and {list(classes)}: fit a clone instead."
+                f"warm_start continues a fit of {self.n_features_in_} features and classes "
+                f"{list(self.classes_)}, but now there are {X.shape[1]} and {list(classes)}: fit a clone."
             )
-        if self._settings() != self._model.settings:
+        if Settings.of(self) != self._model.settings:
             raise ValueError(
-                "warm_start cannot change the rule, bias or averaging of the fit before: fit a clone."
+                "warm_start cannot change the rule, bias or averaging of the previous fit: fit a clone."
             )
         return self._model
 
@@ -190,21 +187,21 @@ class LinearClassifier(PerceptronClassifier):
         return self._run.witness
 
     def _assign(self, coef: Any, intercept: Any) -> None:
-        self._in_force.renew((coef, intercept))
+        self._cache.renew((coef, intercept))
 
     def _pair(self, name: str) -> tuple[Any, Any]:
         """The weights in force: those assigned by hand, or the model's last or averaged ones."""
-        model, force = self._fitted(name), self._in_force
-        if force.assigned is not None:
-            return force.assigned
-        if model.settings.average and force.averaged is None:
-            force.averaged = model.coef(averaged=True)  # O(features) to make, so made once
-        coef, intercept = (a.view() for a in force.averaged or model.coef(averaged=False))
+        model, cache = self._fitted(name), self._cache
+        if cache.assigned is not None:
+            return cache.assigned
+        if model.settings.average and cache.averaged is None:
+            cache.averaged = model.coef(averaged=True)  # takes O(features), so it is made once
+        coef, intercept = (a.view() for a in cache.averaged or model.coef(averaged=False))
         coef.flags.writeable = intercept.flags.writeable = False
         return coef, intercept
 
     def sparsify(self) -> Self:
-        """Turn `coef_` into a sparse matrix, to save memory where most weights are 0."""
+        """Turn `coef_` into a sparse matrix, to save memory if most weights are 0."""
         check_is_fitted(self)
         self.coef_ = sp.csr_array(self.coef_)
         return self
@@ -217,12 +214,12 @@ class LinearClassifier(PerceptronClassifier):
         return self
 
     def _scorer(self) -> Scorer:
-        force = self._in_force
-        if force.scorer is None:
-            if force.assigned is None:
-                force.scorer = self._model.scorer(averaged=self._model.settings.average)
+        cache = self._cache
+        if cache.scorer is None:
+            if cache.assigned is None:
+                cache.scorer = self._model.scorer(averaged=self._model.settings.average)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)
-                force.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
-        return force.scorer
+                cache.scorer = Scorer.from_weights(coef, np.asarray(intercept, dtype=np.float64))
+        return cache.scorer

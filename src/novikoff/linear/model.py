@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,40 +11,38 @@ import numpy.typing as npt
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
-from novikoff.data.sources.block import Block, Csr
+from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
-from novikoff.data.text_labels import taken
 from novikoff.data.zero_tables import Rows
 from novikoff.modelfile import checks
-from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
+from novikoff.modelfile.container import Arrays, Facts
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
-from novikoff.training.run import Record, Run
+from novikoff.training.row_model import Labels, RowModel
+from novikoff.training.run import Run
 from novikoff.training.summary import summarize
 from novikoff.training.weights import Floats, Model, Scorer
 
-Labels = npt.NDArray[Any]
-
 
 @dataclass(eq=False)
-class LinearModel:
-    """What a model file holds.
+class LinearModel(RowModel):
+    """The content of a model file.
 
     Parameters
     ----------
     model : novikoff.training.weights.Model
-        Weights, running sums and counts: what predicts, and what goes on learning.
+        Weights, running sums and counts, for prediction and further learning.
     classes : array of labels, in the model's order
     features : novikoff.data.sources.features.Features
-        What the columns are called, and how an example gets into them.
+        The names of the columns, and how an example is mapped to them.
     scaling : object with `transform`, `state` and `from_state`, optional
-        What is done to every row before the weights see it.
+        The transformation of every row before the weights are applied.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
-        What training did; the report is made from it.
+        The record of training, from which the report is made.
     name, order : str
-        What the report calls the model and the order of the rows.
+        The names of the model and of the order of the rows in the report.
 
     Examples
     --------
@@ -60,6 +57,9 @@ class LinearModel:
     [('1', 1.0)]
     """
 
+    _of_kernels = False
+    _otherwise = "holds a kernel model, which has no weights; expected a linear one."
+
     model: Model
     classes: Labels
     features: Features
@@ -70,23 +70,18 @@ class LinearModel:
     order: str = "cyclic"
     _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False, repr=False)
 
-    # -- what it says of itself
+    # -- report and weights
     @property
     def report(self) -> Report | None:
         """The report of the run that made it."""
         return None if self.run is None else summarize(self.model, self.run, self.name, self.order)
-
-    @property
-    def history(self) -> list[Record]:
-        """A record an epoch."""
-        return [] if self.run is None else self.run.history
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
         return self.model.coef(averaged=self.model.settings.average)
 
     def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
-        """The features that speak most for a class, with their weights, the heaviest first."""
+        """The features with the largest positive weights for a class, and these weights, largest first."""
         places = np.flatnonzero(self.classes == label)
         if not len(places):
             raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
@@ -94,54 +89,36 @@ class LinearModel:
         own = weights[places[0] if len(self.classes) > 2 else 0]
         if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
             own = -own
-        speaking = np.flatnonzero(own > 0)
-        if len(speaking) > n:  # all that reach the n-th, so that ties are settled by column
-            least = np.partition(own[speaking], len(speaking) - n)[len(speaking) - n] if n else np.inf
-            speaking = speaking[own[speaking] >= least]
-        first = speaking[np.argsort(-own[speaking], kind="stable")][:n]
+        positive = np.flatnonzero(own > 0)
+        if len(positive) > n:  # keep all ties with the n-th: the column decides
+            least = np.partition(own[positive], len(positive) - n)[len(positive) - n] if n else np.inf
+            positive = positive[own[positive] >= least]
+        first = positive[np.argsort(-own[positive], kind="stable")][:n]
         return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
 
     def used_weights(self) -> tuple[Rows, Floats]:
-        """The columns that have a weight other than 0, and (classes, those columns) weights that predict."""
+        """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
         used, (coef, _) = self.model.used(), self.weights()
         columns = np.arange(coef.shape[1]) if used is None else used
         weights = coef if used is None else coef[:, used]
         held = (weights != 0).any(axis=0)
         return columns[held], weights[:, held]
 
-    # -- using it
-    def predict(self, X: Any, n_jobs: int | None = None) -> Labels:
-        """The class of each row of an array or CSR matrix, by the exact sign or argmax of its scores."""
-        return taken(self.classes, self.places(X, n_jobs))
-
+    # -- predicting
     def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
-        """The same as places in `classes`."""
+        """The index of each row's class, by the exact sign or argmax of its scores."""
         return self._ready().predict(self._rows(X), n_jobs)
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are the exact ones."""
+        """Scores: (n,) for two classes, (n, classes) for more; sign and argmax are exact."""
         return self._ready().scores(self._rows(X), n_jobs)
 
-    def predict_and_score(self, X: Any, n_jobs: int | None = None) -> tuple[Labels, Floats]:
-        """Both at once, in one pass over the rows."""
-        places, scores = self.places_and_scores(X, n_jobs)
-        return taken(self.classes, places), scores
-
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
-        """The same with places in `classes`."""
         scores = self.scores(X, n_jobs)
         return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
 
-    def predict_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Labels]:
-        """The classes of each block's rows, one array a block."""
-        return (self.predict(block.X, n_jobs) for block in blocks)
-
-    def score_blocks(self, blocks: Iterable[Block], n_jobs: int | None = None) -> Iterator[Floats]:
-        """The scores of each block's rows, one array a block."""
-        return (self.scores(block.X, n_jobs) for block in blocks)
-
     def _ready(self) -> Scorer:
-        """The scorer of the weights as they are now; made anew when they have been learning."""
+        """The scorer of the current weights; remade after further learning."""
         native = self.model.total
         now = native("visits"), native("updates"), self.model.n_classes
         if self._scorer is None or self._scorer[0] != now:
@@ -157,47 +134,12 @@ class LinearModel:
         return X if self.scaling is None else self.scaling.transform(X)
 
     # -- files
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, at once or not at all; equal models give equal files.
-
-        The file holds data only. `seconds` are left out of the history, so that it depends on the
-        model alone.
-        """
-        parts = {
-            "model": training_state.model_state(self.model),
-            "classes": data_state.classes_state(self.classes),
-            "features": data_state.features_state(self.features),
-        }
-        if self.scaling is not None:
-            parts["scaling"] = self.scaling.state()
-        if self.run is not None:
-            parts["run"] = training_state.run_state(self.run)
-        facts, arrays = checks.together(parts)
-        facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
-        write_file(path, facts, arrays, "model")
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LinearModel:
-        """The model in a file, which must be one of this kind."""
-        return cls.read(path, read_model(path))
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], model: tuple[Facts, Arrays]) -> LinearModel:
-        """The model in a file of which this is what it says."""
-        try:
-            if is_of_kernels(model[0]):
-                raise ValueError("holds a kernel model, which has no weights; expected a linear one.")
-            return cls.from_state(*model)
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from None
+    def _learned_state(self) -> dict[str, checks.State]:
+        return {"model": training_state.model_state(self.model)}
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
-        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
-
-        def part(name: str) -> tuple[Facts, Arrays]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
-
+        part = partial(checks.part, facts, arrays)
         model = training_state.model_from_state(*part("model"))
         return cls(
             model,

@@ -1,8 +1,9 @@
-"""One example at a time: dicts in, labels out, features and classes as they come."""
+"""Learning from one example at a time: dicts in, labels out, new features and classes at any time."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,15 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.labels import precedes
-from novikoff.parameters.table import check_parameters, default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameter_repr,
+    parameter_values,
+    parameters_of,
+    with_parameters,
+)
 from novikoff.training.averaging import mean_weights
 
 if TYPE_CHECKING:
@@ -21,12 +30,13 @@ if TYPE_CHECKING:
     from novikoff.training.weights import Model
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class OnlinePerceptron(_core.OnlineLearner):
     """A perceptron that learns from one dict at a time.
 
-    An example is a dict of feature to number; a string value ``{"colour": "red"}`` is the feature
-    ``"colour=red"`` of value 1. Labels are any hashables. Features get their place, and classes
-    theirs, when they are first learned from; `predict_one` and `score_one` never change the model.
+    An example is a dict that maps features to numbers; a string value ``{"colour": "red"}`` is the feature
+    ``"colour=red"`` with value 1. Labels are any hashables. A feature or class gets its index when it is
+    first learned from; `predict_one` and `score_one` never change the model.
 
     Parameters
     ----------
@@ -35,49 +45,47 @@ class OnlinePerceptron(_core.OnlineLearner):
     Attributes
     ----------
     classes_ : list
-        The labels known.
+        The known labels.
     coef_, intercept_ : ndarray
-        What predicts: weights of shape (1, d) for two classes, else (classes, d), averaged with
+        The weights that predict, of shape (1, d) for two classes, else (classes, d), averaged with
         ``average=True``; intercepts of shape (1,) or (classes,).
     feature_names_in_ : ndarray of str
-        By column of `coef_`; ``hash_0``, ``hash_1``, … with `hash_bits`.
+        The name of each column of `coef_`; ``hash_0``, ``hash_1``, … with `hash_bits`.
     n_features_in_, n_visits_, n_updates_ : int
-        Features known, examples learned from, updates made.
+        The number of known features, of examples learned from, and of updates.
     n_mistakes_ : int
-        Progressive mistakes: how often `predict_one`, asked just before `learn_one`, would have
-        been wrong had it known the example's class. With ``ties="mistake"`` ties count. Without
-        averaging these are the mistakes that the bounds speak of.
+        Progressive mistakes: how often `predict_one`, called just before `learn_one`, would have been wrong
+        if it had known the example's class. With ``ties="mistake"`` ties count too. Without averaging, the
+        bounds are on these mistakes.
     radius_ : float
         The largest norm of an example, intercept included.
 
     Notes
     -----
-    *Names.* A feature's name is a str; an int or another key goes by its ``str()``, so 7 and "7"
-    are one feature. A value is a float, int, bool or anything with ``__float__``; NaN and infinity
-    are refused. An example that is refused leaves the model as it was.
+    *Names.* The name of a feature is a str; any other key is converted by ``str()``, so 7 and "7" are one
+    feature. A value is a float, int, bool or anything with ``__float__``; NaN and infinity are refused. A
+    refused example leaves the model unchanged.
 
-    *Classes.* Two classes share one vector, the second is the positive one. Numbers and booleans are
-    in their order, other labels in that of their appearance. While one class is known, it is learned
-    as the first: at w = 0 the second is predicted, so its first example is a mistake. Should it turn
-    out to be the second, because a smaller number comes, the model becomes what it would be had both
-    been declared: for the rules 'perceptron' and 'normalized' w = 0 without mistakes, since ties were
-    right; for other rules, and with ``ties="mistake"``, −w. Until then `predict_one` gives the only
-    class and `score_one` 0, while the weights and counts are those of the first class. A model file
-    of an earlier version that knows one class has visits of it, and w = 0. When a third class
-    appears, w becomes (−w, +w, 0), which is what the joint rule of three classes would hold had it
-    made the same updates: the score s of the two classes becomes −s and +s, `score_one` a dict, and
-    a tie, so far the second class's, goes to the lowest class. Later classes start at 0. Labels that
-    are equal in Python (1, 1.0, True) are one class.
+    *Classes.* Two classes share one vector, and the second is the positive one. Numbers and booleans are
+    sorted; other labels keep their order of appearance. While only one class is known, it is learned as the
+    first: w = 0 predicts the second, so its first example is a mistake. If it turns out to be the second,
+    because a smaller number appears, the model becomes as if both had been declared: w = 0 without mistakes
+    for the rules 'perceptron' and 'normalized', because ties were right; −w for other rules, and with
+    ``ties="mistake"``. Until then `predict_one` returns the only class and `score_one` returns 0, while the
+    weights and counts are those of the first class. A model file of an earlier version that knows one class
+    has visits of it, and w = 0. When a third class appears, w becomes (−w, +w, 0), as the joint rule of three
+    classes would have it after the same updates: the score s of the two classes becomes −s and +s,
+    `score_one` returns a dict, and a tie, which predicted the second class before, goes to the lowest class.
+    Later classes start at 0. Labels that are equal in Python (1, 1.0, True) are one class.
 
-    *Same as in bulk.* Decisions are exact, so the same rows in the same order with the same declared
-    classes, or with two that are numbers, give the weights of `Perceptron`, bit by bit.
+    *Equal to batch learning.* Decisions are exact, so the same rows in the same order, with the same declared
+    classes or with two classes that are numbers, give the weights of `Perceptron`, bit for bit.
 
-    *Threads and processes.* A call holds the global interpreter lock from the moment its example is
-    read to its end: calls from several threads follow one another in some order, and none is lost. So do
-    calls from inside a call, of a ``__float__``, ``__hash__`` or ``__repr__`` of what it is given: the inner
-    example is learned first. There are no locks or threads inside, so a forked child has an independent
-    copy. Pickles and deep copies hold the whole state, of one moment, and do not depend on Python's string
-    hashing.
+    *Threads and processes.* Once it has read its example, a call holds the global interpreter lock to its
+    end: calls from several threads run one after another in some order, and none is lost. A ``__float__``,
+    ``__hash__`` or ``__repr__`` of an argument may call the model too: the inner example is learned first.
+    The model has no locks or threads, so a forked child has an independent copy. Pickles and deep copies hold
+    the whole state at one moment, and do not depend on Python's string hashing.
 
     Examples
     --------
@@ -95,59 +103,39 @@ class OnlinePerceptron(_core.OnlineLearner):
     (6, 2, 2)
     """
 
-    _names_of_parameters = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "classes",
-        "hash_bits",
-        "seed",
-        "margin",
-        "C",
-        "ties",
-    )
+    rule: str = DEFAULT
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    classes: Sequence[Hashable] | None = DEFAULT
+    hash_bits: int | None = DEFAULT
+    seed: int = DEFAULT
+    _: KW_ONLY
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    ties: str = DEFAULT
 
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        classes: Sequence[Hashable] | None = default("classes"),
-        hash_bits: int | None = default("hash_bits"),
-        seed: int = default("seed"),
-        *,
-        margin: float = default("margin"),
-        C: float = default("C"),
-        ties: str = default("ties"),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.hash_bits = hash_bits
-        self.seed = seed
-        self.margin = margin
-        self.C = C
-        self.ties = ties
-        check_parameters(self, self._names_of_parameters)
+    def __post_init__(self) -> None:
+        check_parameters(self)
         super().__init__(
-            rule,
-            ties == "mistake",
-            float(margin),
-            float(C),
-            bool(fit_intercept),
-            bool(average),
-            hash_bits,
-            seed,
-            None if classes is None else list(classes),
+            _core.Rule(
+                self.rule,
+                self.ties == "mistake",
+                float(self.margin),
+                float(self.C),
+                float(bool(self.fit_intercept)),
+            ),
             precedes,
+            bool(self.average),
+            self.hash_bits,
+            self.seed,
+            None if self.classes is None else list(self.classes),
         )
 
     def learn_many(self, examples: Iterable[Any], y: Iterable[Hashable] | None = None) -> None:
         """Learn from pairs (x, y), or, given `y`, from dicts or the rows of a data frame.
 
-        An example that is refused stops the call with an error that says which it was, counted
-        from 0; those before it have been learned. So does Ctrl-C.
+        A refused example stops the call with an error that gives its position, counted from 0; the examples
+        before it have been learned. Ctrl-C stops the call in the same way.
 
         Parameters
         ----------
@@ -192,10 +180,10 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def get_params(self) -> dict[str, Any]:
         """The parameters given at construction, by name."""
-        return {name: getattr(self, name) for name in self._names_of_parameters}
+        return parameter_values(self)
 
     def freeze(self) -> Perceptron:
-        """The model as it predicts now, as a `Perceptron` with feature names.
+        """The model with its current predictions as a `Perceptron` with feature names.
 
         Raises
         ------
@@ -213,19 +201,12 @@ class OnlinePerceptron(_core.OnlineLearner):
         return Perceptron._from_model(params, self._model(), _labels(self.classes_), self.feature_names_in_)
 
     def _model(self) -> Model:
-        """What was learned, as the batch estimators hold it."""
+        """The learned model in the form of the batch estimators."""
         from novikoff.training.ledger import Ledger
-        from novikoff.training.weights import Model, Settings  # SciPy's import is felt; streams do without it
+        from novikoff.training.weights import Model, Settings  # here: it loads SciPy, streams do not
 
-        settings = Settings(
-            rule=self.rule,
-            ties=self.ties,
-            margin=float(self.margin),
-            C=float(self.C),
-            bias_square=1.0 if self.fit_intercept else 0.0,
-            average=self.average,
-        )
-        model, state = Model(len(self.classes_), self.n_features_in_, settings), self._get_state()
+        model = Model(len(self.classes_), self.n_features_in_, Settings.of(self))
+        state = self._get_state()
         (learner,) = model.learners
         for name in ("weights", "bias", "weight_sums", "bias_sums"):
             held = getattr(learner, name)
@@ -234,15 +215,15 @@ class OnlinePerceptron(_core.OnlineLearner):
                 held.reshape(len(values), -1)[:, : values.shape[1]] = values
         for name in ("visits", "updates", "most_stored", *_MEASURES, *_OUTWARD):
             setattr(learner.native, name, state[name])
-        learner.native.mistakes = state["learner_mistakes"]  # of w, of which the bounds speak
+        learner.native.mistakes = state["learner_mistakes"]  # of w: the bounds are on these
         learner.reset_norm()
         grew = self.classes is None and len(self.classes_) > 2
-        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts are kept here, not rows
+        model.ledger = Ledger.unknown(weighted=False, grown=grew)  # counts were kept, rows were not
         return model
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file of data only, at once or not at all.
+        """Write the model atomically to a file that holds only data.
 
         Raises
         ------
@@ -264,9 +245,9 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
-        """The model in a file that `save` wrote; it goes on learning as the saved one would.
+        """Load the model that `save` wrote; it continues to learn as the saved one would.
 
-        Runs no code from the file. Raises a ValueError in one line when the file is not what it should be.
+        No code from the file is run. An invalid file raises a ValueError with a message of one line.
         """
         from novikoff.modelfile.checks import fact
         from novikoff.modelfile.container import read_file
@@ -286,24 +267,23 @@ class OnlinePerceptron(_core.OnlineLearner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = state["attributes"]
-        known = {name: attributes[name] for name in self._names_of_parameters if name in attributes}
+        known = {name: attributes[name] for name in parameters_of(self) if name in attributes}
         OnlinePerceptron.__init__(self, **known)
         self.__dict__.update(attributes)
         self._set_state(state["core"])
 
     def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if repr(v) != repr(default(k))]
-        return f"OnlinePerceptron({', '.join(changed)})"
+        return parameter_repr(self)
 
 
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
-_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # which older files do not have
+_LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # missing in older files
 _MEASURES = ("step_sum", "radius", "largest_row")
-_OUTWARD = ("square_low", "square_high", "drift")  # files of earlier versions have none of them
+_OUTWARD = ("square_low", "square_high", "drift")  # missing in files of earlier versions
 
 
 def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """The state in a file, checked, as the core takes it."""
+    """The state in a file, checked, in the form that the core takes."""
     from novikoff.data.state import rows_from_state
     from novikoff.modelfile.checks import count, fact, number
     from novikoff.modelfile.online import labels_from_state, names_from_state
@@ -335,12 +315,9 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
 
 
 def _labels(classes: list[Any]) -> NDArray[Any]:
-    """Labels as an array: of their own type when they share one that NumPy knows, else of objects."""
+    """Labels as an array: of their common type if NumPy has it, else of objects."""
     if len({type(c) for c in classes}) == 1 and isinstance(classes[0], str | int | float | np.generic):
         return np.array(classes)
     labels = np.empty(len(classes), dtype=object)
     labels[:] = classes
     return labels
-
-
-document(OnlinePerceptron, OnlinePerceptron._names_of_parameters)

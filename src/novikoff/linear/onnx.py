@@ -1,17 +1,17 @@
 """A linear model as an ONNX graph that decides exactly, as novikoff does.
 
-The sign of w·x must not depend on how a sum was rounded, and a runtime's MatMul sums in an order of its own.
-So the graph computes with whole numbers, for which any order is exact (the scheme of Ozaki et al. 2012):
+The sign of w·x must not depend on how a sum was rounded, and a runtime's MatMul may add in any order. So the
+graph computes with whole numbers, for which every order is exact (the scheme of Ozaki et al. 2012):
 
 - x, with a 1 for the bias, is divided by a power of two L ≥ max|x| and written in digits of base B = 2^β,
-  x = L·Σ_i D_i·B^−(i+1); the weights are written so once, at export, in as many digits as they have;
+  x = L·Σ_i D_i·B^−(i+1); the weights are written in the same way, once at export, with all their digits;
 - β is so small that Σ_{i+j=t} D_i·W_j stays below 2^52: products of digits and their sums are exact;
-- carries are taken out from the lowest plane to the highest, so that every digit but the first lies in
-  [−B/2, B/2). This form is unique: its first digit that is not 0 has the sign of the score, and the order of
-  scores is that of their digits, compared one after the other.
+- carries are propagated from the lowest plane to the highest, so that every digit except the first lies in
+  [−B/2, B/2). This form is unique: its first nonzero digit has the sign of the score, and scores compare like
+  their digits, one after the other.
 
-Every step is a rounding to whole numbers, a product or a sum of them, or a product with a power of two:
-nothing that an optimiser may reorder could change a bit.
+Every step is a rounding to whole numbers, a product or a sum of them, or a product with a power of two: no
+reordering by an optimizer can change a bit.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from novikoff.linear.model import LinearModel
 from novikoff.training.weights import Floats
 
 OPSET, IR_VERSION = 17, 8  # no newer than the operators need, so that older runtimes read it
-COVERED = 96  # bits below the largest value of a row that digits are made for; 53 would do for equal sizes
+COVERED = 96  # bits below the largest value of a row that the digits cover; 53 suffice for equal sizes
 
 
 def to_onnx(linear: LinearModel) -> Any:
     """An `onnx.ModelProto` with the input ``X`` and the outputs ``label`` and ``scores``.
 
-    ``X`` is double, (n, features): columns as the model's features give them, before scaling, which the
-    graph does itself. ``label`` is int64 where all labels are whole numbers, else string or double.
-    ``scores`` is double, (n,) for two classes and (n, classes) for more, right to a few units in the last
-    place and always of the exact sign.
+    ``X`` is double, (n, features): the columns of the model's features before scaling, which is part of the
+    graph. ``label`` is int64 if all labels are whole numbers, else string or double. ``scores`` is double,
+    (n,) for two classes and (n, classes) for more, correct to a few units in the last place and always with
+    the exact sign.
 
-    The label is the exact one, ties included: a score of exactly 0 is the second of two classes, of several
-    classes with the highest score the lowest wins. That holds for rows of finite values below 2^900 whose
-    last bit lies within 96 bits of its largest value (or 1), which leaves 43 bits for differences in size;
-    beyond that the error is below 2^−90·max|x|·max|w|. Rows scaled to norm 1 are exact up to
-    the rounding of the norm.
+    The label is exact, also on ties: a score of exactly 0 predicts the second of two classes; of several
+    classes with the highest score the lowest wins. This holds for rows of finite values below 2^900 whose
+    last bit lies within 96 bits of the row's largest value (or 1), which leaves 43 bits for differences in
+    size; beyond that the error is below 2^−90·max|x|·max|w|. Rows scaled to norm 1 are exact up to the
+    rounding of the norm.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def plan_digits(n_terms: int) -> tuple[int, int]:
     """(β, digits of a row): the longest digits whose sums of products stay below 2^52."""
     for count in range(1, 64):
-        beta = min((52 - math.ceil(math.log2(n_terms * count))) // 2, 24)  # 24: a float holds them
+        beta = min((52 - math.ceil(math.log2(n_terms * count))) // 2, 24)  # 24: float32 holds them
         if beta * count >= COVERED:
             return beta, count
     raise ValueError(f"{n_terms:,} features are too many for an exact ONNX graph")
@@ -88,9 +88,8 @@ def weight_digits(weights: Floats, beta: int) -> tuple[list[Floats], int]:
     """Matrices of whole numbers and an exponent e: weights = 2^e·Σ_j W_j·2^(−β(j+1)), exactly."""
     exponent = int(np.frexp(np.abs(weights).max(initial=0.0))[1])
     digits: list[Floats] = []
-    rest = np.ldexp(
-        weights, beta - exponent
-    )  # at once: the smallest of weights near 1 would be lost on the way
+    # in one step: otherwise the smallest of weights near 1 would underflow
+    rest = np.ldexp(weights, beta - exponent)
     while True:
         digits.append(np.rint(rest))
         rest = rest - digits[-1]
@@ -101,7 +100,7 @@ def weight_digits(weights: Floats, beta: int) -> tuple[list[Floats], int]:
 
 # ---- the graph ---------------------------------------------------------------------------------------
 class _Graph:
-    """Nodes and constants, as they come."""
+    """Nodes and constants, in order of creation."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -154,7 +153,7 @@ class _Graph:
 
 
 def _scaled(graph: _Graph, x: str, scaling: Any, n_features: int) -> str:
-    """x as the model's scaling would have it, in the same operations."""
+    """x after the model's scaling, by the same operations."""
     if scaling is None:
         return x
     facts, arrays = scaling.state()
@@ -174,7 +173,7 @@ def _scaled(graph: _Graph, x: str, scaling: Any, n_features: int) -> str:
 
 
 def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str, str]:
-    """The names of scores and of the class's index."""
+    """The names of the scores and of the class index."""
     weights = np.vstack([coef.T, intercept])  # the bias is the weight of a column of ones
     beta, n_digits = plan_digits(len(weights))
     planes, exponent = weight_digits(weights, beta)
@@ -187,7 +186,7 @@ def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str
         row = graph.add("Mul", [row, base])
         digits.append((i, graph.add("Round", [row])))
         row = graph.add("Sub", [row, digits[-1][1]])
-    digits.append((n_digits - 1, row))  # what is left, nearly always 0: the last digit's fraction
+    digits.append((n_digits - 1, row))  # the remainder, nearly always 0: the fraction of the last digit
     whole = graph.constant(np.hstack(planes).astype(np.float32))  # digits have at most 24 bits
     whole = graph.add("Cast", [whole], to=_double())
     sums: list[list[str]] = [[] for _ in range(n_digits + len(planes) - 1)]
@@ -214,9 +213,9 @@ def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str
 
 
 def _unit_rows(graph: _Graph, x: str) -> tuple[str, str]:
-    """Rows divided by the smallest power of two that no value exceeds, and that power, (n, 1).
+    """The rows divided by the smallest power of two that no value exceeds, and that power, (n, 1).
 
-    The power of two (Rump, Ogita and Oishi 2008): with q = 2^53·m, (q + m) − q is it, or 0 when m is one.
+    Rump, Ogita and Oishi (2008): with q = 2^53·m, (q + m) − q is that power, or 0 if m itself is one.
     """
     most = graph.add("ReduceMax", [graph.add("Abs", [x])], axes=[1], keepdims=1)
     far = graph.add("Mul", [most, graph.constant(2.0**53)])
@@ -233,7 +232,7 @@ def _sum(graph: _Graph, parts: list[str]) -> str:
 
 
 def _largest(graph: _Graph, digits: list[str]) -> str:
-    """The lowest class of the highest score: those still in the race, digit by digit."""
+    """The lowest class with the highest score: the candidates are narrowed down digit by digit."""
     lost = graph.constant(-np.inf)
     racing = ""
     for digit in digits:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import StreamClasses, as_text
 from novikoff.data.sources.source import Source
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.table import default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
 from novikoff.training import streaming
+from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
+from novikoff.training.weights import Settings
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class Perceptron(LinearClassifier):
-    """A perceptron that stops when the data are separated, and says whether they were.
+    """A perceptron that stops when the data are separated, and reports whether they were.
 
     Parameters
     ----------
@@ -29,36 +33,36 @@ class Perceptron(LinearClassifier):
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
     features_ : novikoff.data.sources.features.Features
-        After `fit_source` and `load`: what the columns are, for other files to be opened with.
+        After `fit_source` and `load`: the columns, with which other files can be opened.
     n_epochs_, n_updates_, n_mistakes_ : int
         Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
-        An epoch passed without an update; with order='worst', no row is left that needs one.
+        An epoch passed without an update; with order='worst', no row needed one any more.
     verdict_ : {'separated', 'undecided'}
         'separated': the stored witness has y·s > 0 on every training row, checked exactly.
     witness_ : (coef, intercept) or None
-        The last weights, lifted off a tie through the bias where that was needed.
+        The last weights, raised through the bias if that was needed to lift ties at 0.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
-        The witness's smallest margin, rounded down. When a row is wrong the scan ends there, and this is that
-        row's margin: not positive, and no less than the smallest one. NaN after `partial_fit`.
+        The smallest margin of the witness, rounded down. If a row is wrong, the scan ends there and this is
+        the margin of that row: not positive, and no less than the smallest one. NaN after `partial_fit`.
     margin_upper_ : float
         ‖w‖/Στ, which is at least γ of the rows of `fit`, or of all rows after `partial_fit`; rounded up.
-        Infinite before the first update, from given weights, and where a warm start went on from other rows.
+        Infinite before the first update, if the fit started from given weights, and after a warm start on
+        other rows.
     training_errors_ : int or None
-        Wrong training rows, where they are known: 0 after a clean run, counted for averaged weights.
+        The number of wrong training rows, if known: 0 after a consistent run, counted for averaged weights.
     history_ : list of dict
         Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
         accuracy).
 
     Notes
     -----
-    `partial_fit` may begin with rows of one class, which is then the only answer, with a score of 0: see
-    "Classes as they come" in docs/guide.md. It may meet classes it has not seen: each gets a zero row.
-    Growing from two classes to three turns `coef_` from shape (1, d) into (3, d) with rows −w, +w and 0
-    (what joint updates would have left), and a tie, which predicted the second class before, now predicts
-    the lowest class.
+    `partial_fit` may begin with rows of one class, which is then the only prediction, with a score of 0: see
+    "Undeclared classes" in docs/guide.md. Later chunks may have new classes: each gets a zero row. From two
+    classes to three, `coef_` changes from shape (1, d) to (3, d) with rows −w, +w and 0 (as joint updates
+    would have left it), and a tie, which predicted the second class before, now predicts the lowest class.
 
     Examples
     --------
@@ -75,79 +79,33 @@ class Perceptron(LinearClassifier):
     (3, 2, 'separated')
     """
 
-    _names = (
-        "rule",
-        "average",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "multiclass",
-        "class_weight",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "warm_start",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        average: bool = default("average"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        multiclass: str = default("multiclass"),
-        class_weight: Any = default("class_weight"),
-        early_stopping: bool = default("early_stopping"),
-        validation_fraction: float = default("validation_fraction"),
-        n_epochs_no_change: int = default("n_epochs_no_change"),
-        warm_start: bool = default("warm_start"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.rule = rule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    rule: str = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    multiclass: str = DEFAULT
+    class_weight: Any = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    warm_start: bool = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
         self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Learn from scratch, or from given weights, or from where the last fit ended (`warm_start`).
+        """Learn from scratch, from given weights, or from the end of the last fit (`warm_start`).
 
         Parameters
         ----------
@@ -174,8 +132,8 @@ class Perceptron(LinearClassifier):
                 X,
                 labels,
                 len(classes),
-                self._settings(),
-                self._plan(),
+                Settings.of(self),
+                Plan.of(self),
                 weights=weights,
                 start=start,
                 init=init,
@@ -184,19 +142,19 @@ class Perceptron(LinearClassifier):
             return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
-        """Learn from files, block by block, however large they are.
+        """Learn from files of any size, block by block.
 
-        Rows are visited as they lie in the source, whatever `order` says, and every epoch reads it again; the
-        weights are those of `order="cyclic"` on the same rows in memory. `early_stopping` is not for sources.
-        Weights of rows come from the source.
+        Rows are visited in the order of the source, regardless of `order`, and every epoch reads it again;
+        the weights equal those of `order="cyclic"` on the same rows in memory. `early_stopping` is not
+        possible. Sample weights come from the source.
 
         Parameters
         ----------
         source : Source
-            What `novikoff.open_source` opened. Its features are kept as `features_`: open other files for
-            this model by ``open_source(path, features=model.features_)``.
+            The result of `novikoff.open_source`. Its features are kept as `features_`: open other files for
+            this model with ``open_source(path, features=model.features_)``.
         classes : list of labels, optional
-            All classes, in the order that decides ties. Without it they are found, and sorted.
+            All classes, in the order that decides ties. By default they are found and sorted.
 
         Examples
         --------
@@ -218,10 +176,8 @@ class Perceptron(LinearClassifier):
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             declared = None if classes is None else list(classes)
-            plan = replace(self._plan(), order="cyclic")
-            learned = streaming.fit(
-                source, StreamClasses(declared), self._settings(), plan, class_weight=weight
-            )
+            plan, settings = Plan.of(self, order="cyclic"), Settings.of(self)
+            learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
             self._set_source(source.features, learned.model.n_features, learned.classes)
             learned.run.as_given = True
             self._set_run(learned.model, learned.run)
@@ -231,12 +187,11 @@ class Perceptron(LinearClassifier):
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows once, in their order, going on from what there is.
+        """Continue learning from these rows, once and in their order.
 
-        `classes` declares all classes at the first call; without it they are those of the rows so far,
-        and unseen ones are added as they come. While there is one class, it is learned as the first of two;
-        where a number below it is the second to come, as if it had been the second from the start. A chunk
-        that is refused leaves the model as it was.
+        `classes` declares all classes in the first call; without it new classes are added when they appear. A
+        single class is learned as the first of two; if the next one is a smaller number, the model becomes as
+        if the single class had been the second from the start. A refused chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
             raw = X
@@ -253,10 +208,7 @@ class Perceptron(LinearClassifier):
             return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are exact."""
         with turns_of(self).reading:
             X = self._checked(X)
             return self._score(self._scorer().scores(X, self.n_jobs))
-
-
-document(Perceptron, Perceptron._names)

@@ -1,50 +1,43 @@
-"""`Pocket`: the best linear threshold that a perceptron came across, when none is perfect."""
+"""`Pocket`: the best linear threshold that a perceptron has found, for data that none separates."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.classifier import PerceptronClassifier
-from novikoff.data.arrays import in_order
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import POCKET_PARAMETERS, default, document
+from novikoff.linear.classifier import PerceptronClassifier
+from novikoff.parameters.linear import POCKET_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
-from novikoff.training.examples import ArrayExamples, Visit
+from novikoff.training.examples import ArrayExamples, Batch
 from novikoff.training.ledger import Call, Seen
-from novikoff.training.linear import Fitting
-from novikoff.training.loop import Epoch, train
-from novikoff.training.loop import Learner as Learner
+from novikoff.training.linear import LinearTrainer
+from novikoff.training.loop import Epoch, Trainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import (
-    Floats,
-    Ints,
-    Model,
-    Scorer,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    raise_problem,
-)
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
 
 
+@with_parameters(POCKET_PARAMETERS)
 class Pocket(PerceptronClassifier):
     """The pocket algorithm with ratchet (Gallant 1990).
 
-    A perceptron goes over the rows as always. Beside it there is a pocket with weights that are not
-    changed, only replaced: when the perceptron's weights have got more visits right in a row than those in
-    the pocket ever did, and, with the ratchet, also get strictly more of the training rows right. The pocket
-    is what predicts. The fit ends early when the pocket makes no error.
+    A perceptron visits the rows as usual. A pocket holds weights that are not changed, only replaced: when
+    the perceptron's weights have been right on more consecutive visits than those in the pocket ever were
+    and, with the ratchet, are also right on strictly more of the training rows. The weights in the pocket
+    predict. The fit ends early when they make no error.
 
-    To find the linear threshold with the fewest errors is NP-hard when none is perfect (Johnson and Preparata
-    1978): this is a heuristic, and claims nothing but the errors that it counted. With order='draw' the
-    pocket holds a best threshold with a probability that goes to 1 as the visits go to infinity (Gallant's
-    theorem, for finitely many rows of rational numbers), but nothing is known about how fast.
+    Finding the linear threshold with the fewest errors is NP-hard if none is perfect (Johnson and Preparata
+    1978): this is a heuristic, and claims only the errors that it has counted. With order='draw' the pocket
+    holds a best threshold with a probability that goes to 1 as the number of visits goes to infinity
+    (Gallant's theorem, for finitely many rows of rational numbers), but the rate is not known.
 
     Parameters
     ----------
@@ -55,25 +48,24 @@ class Pocket(PerceptronClassifier):
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The weights in the pocket. Read-only views.
     n_errors_ : int
-        Training rows that they get wrong, decided exactly (rows of weight 0 left out).
+        The number of training rows that they get wrong, decided exactly (without rows of weight 0).
     risk_ : float
-        The share of those rows in the weight of all.
+        The weight of those rows as a share of the total weight.
     longest_run_ : int
-        Visits that they got right in a row.
+        The number of consecutive visits on which they were right.
     n_looks_, n_replaced_ : int
-        How often weights were looked at that had the longest run, and how often they went into the pocket.
+        How often weights with the longest run were tested, and how often they went into the pocket.
     n_epochs_, n_updates_, n_mistakes_, radius_, history_
-        Of the perceptron's run. A record of `history_` has the pocket's errors (by weight, with the ratchet)
-        and its run, too.
+        Of the perceptron's run. A record of `history_` also has the pocket's errors (by weight, with the
+        ratchet) and its run.
     converged_ : bool
-        The fit ended by itself: the pocket makes no error or, without the ratchet, an epoch passed without
-        an update.
+        The pocket makes no error or, without the ratchet, an epoch passed without an update.
     verdict_, margin_, margin_upper_ : str and floats
         Of the weights in the pocket, as in `Perceptron`.
     training_errors_ : int
         The same as `n_errors_`.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. The second of two classes is +1; three classes or more are learned jointly.
+        As in scikit-learn. The second of two classes is +1; three or more classes are learned jointly.
 
     Notes
     -----
@@ -81,11 +73,11 @@ class Pocket(PerceptronClassifier):
     each wrong row with its weight (sums of float64 in the order of the rows). Runs count visits.
 
     The ratchet takes a pass over the rows each time that weights have the longest run; the pass ends as soon
-    as they have as many errors as the pocket, and each weight vector is looked at once.
+    as they have as many errors as the pocket, and each weight vector is tested once.
 
     Examples
     --------
-    The last point lies on the wrong side, so that no threshold is perfect:
+    The last point lies on the wrong side, so no threshold is perfect:
 
     >>> import numpy as np
     >>> from novikoff import Pocket
@@ -96,51 +88,21 @@ class Pocket(PerceptronClassifier):
     (1, [0, 0, 0, 0, 1, 1, 1, 1])
     """
 
-    _names = (
-        "ratchet",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "class_weight",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = POCKET_PARAMETERS
     average = False
 
-    def __init__(
-        self,
-        ratchet: bool = default("ratchet", POCKET_PARAMETERS),
-        *,
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs", POCKET_PARAMETERS),
-        order: str = default("order", POCKET_PARAMETERS),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        class_weight: Any = default("class_weight"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.ratchet = ratchet
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    ratchet: bool = DEFAULT
+    _: KW_ONLY
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    class_weight: Any = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch.
@@ -155,21 +117,21 @@ class Pocket(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = self._plan()
+            plan, settings = Plan.of(self), Settings.of(self)
             state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
             try:
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
+                trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
                 X = in_order(X)
                 plan.rng.bit_generator.state = state
-                filling = Filling(X, labels, len(classes), self._settings(), plan, weights, **how)
-            run = train(filling, plan)
+                trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
+            run = train(trainer, plan)
             self._set_features(raw, X)
             self._set_classes(Classes(classes))
-            self._set_run(filling.model, run)
-            self.n_errors_, self.risk_ = run.training_errors, filling.risk
-            self.longest_run_ = filling.streak.longest
-            self.n_looks_, self.n_replaced_ = filling.looks, filling.replaced
+            self._set_run(trainer.model, run)
+            self.n_errors_, self.risk_ = run.training_errors, trainer.risk
+            self.longest_run_ = trainer.streak.longest
+            self.n_looks_, self.n_replaced_ = trainer.looks, trainer.replaced
             if run.interrupted:
                 raise KeyboardInterrupt
             return self
@@ -197,14 +159,14 @@ class Pocket(PerceptronClassifier):
             return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are the exact ones."""
+        """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are exact."""
         with turns_of(self).reading:
             X = self._checked(X)
             return self._scorer().scores(X, self.n_jobs)
 
 
-class Filling(Learner):
-    """A fit under way: the perceptron that learns, and the pocket."""
+class PocketTrainer(Trainer):
+    """The perceptron that learns, and the pocket."""
 
     def __init__(
         self,
@@ -235,8 +197,8 @@ class Filling(Learner):
         mistakes, updates = native.mistakes, native.updates
         if self.ratchet and not self.counted:
             self.errors, self.counted = self.count_errors(self.learner), True
-        for visit in self.examples.epoch():
-            self.visit(visit)
+        for batch in self.examples.epoch():
+            self.learn(batch)
             if not self.errors:
                 break
         made = native.updates - updates
@@ -245,7 +207,7 @@ class Filling(Learner):
         return Epoch(not self.errors if self.ratchet else not made, counts | {"run": self.streak.longest})
 
     def finish(self, run: Run) -> None:
-        """Note in the ledger what was learned from. A pocket without an error ends an epoch early."""
+        """Record the visits in the ledger. A pocket without an error ends an epoch early."""
         self.empty()
         examples = self.examples
         run.n_rows, run.heaviest = examples.count, examples.heaviest
@@ -259,15 +221,14 @@ class Filling(Learner):
         )
         self.model.ledger = self.model.ledger.after(call)
 
-    def visit(self, visit: Visit) -> None:
-        """Learn from these rows, and look at weights whenever they have the longest run."""
-        native, streak, at = self.learner.native, self.streak, visit.begin
-        while at < visit.end:
+    def learn(self, batch: Batch) -> None:
+        """Learn from these rows, and test the weights whenever they have the longest run."""
+        native, streak, at = self.learner.native, self.streak, batch.begin
+        examples = _core.Examples(batch.rows, batch.labels, batch.weights, batch.order)
+        while at < batch.end:
             before = native.visits
-            problem, row = _core.pocket_epoch(
-                native, streak, visit.rows, visit.labels, visit.weights, visit.order, at, visit.end, False
-            )
-            raise_problem(problem, row, visit.X, native.largest_row)
+            problem, row = _core.pocket_epoch(native, streak, examples, at, batch.end)
+            raise_problem(problem, row, batch.X, native.largest_row)
             at += native.visits - before
             if streak.looked or streak.run <= streak.longest:
                 continue
@@ -282,47 +243,35 @@ class Filling(Learner):
                     return
 
     def count_errors(self, learner: Weights, limit: float = math.inf, *, by_weight: bool = True) -> float:
-        """The weight of the rows that are wrong; no further than to `limit`.
+        """The total weight of the wrong rows; counting stops at `limit`.
 
-        R stays that of the rows with their weights, which a look at the rows without them does not know.
+        R is kept: it is measured with the weights of the rows, which this pass may leave out.
         """
         total, native = 0.0, learner.native
         known = native.seen, native.filter
-        for visit in self.examples.each():
-            weights = visit.weights if by_weight else None
-            problem, row, total = _core.add_errors(
-                native,
-                visit.rows,
-                visit.labels,
-                weights,
-                visit.order,
-                visit.begin,
-                visit.end,
-                limit,
-                total,
-            )
-            raise_problem(problem, row, visit.X)
+        for batch in self.examples.as_stored():
+            weights = batch.weights if by_weight else None
+            examples = _core.Examples(batch.rows, batch.labels, weights, batch.order)
+            problem, row, total = _core.add_errors(native, examples, batch.begin, batch.end, limit, total)
+            raise_problem(problem, row, batch.X)
         if known[0] != native.seen:
             native.seen = known[0]
             native.filter = known[1]
         return total
 
     def empty(self) -> None:
-        """Give the model the weights from the pocket. The counts stay: they are of the whole run."""
+        """Give the model the weights from the pocket. The counts stay: they are those of the whole run."""
         if self.streak.held:
             self.streak.longest = self.streak.run
         self.learner.set_weights(self.pocket.coef(), self.pocket.intercept())
         self.learner.native.step_sum = self.pocket.native.step_sum
 
     def judge(self, run: Run) -> None:
-        """What the weights in the pocket come to on all rows."""
+        """Judge the weights in the pocket on all rows."""
         weights, kept = self.examples.weights, self.examples.kept
         total = float(
             self.examples.count if weights is None else np.sum(weights if kept is None else weights[kept])
         )
-        Fitting(self.model, self.examples, self.plan).judge(run)
+        LinearTrainer(self.model, self.examples, self.plan).judge(run)
         self.risk = self.count_errors(self.learner) / total
         run.training_errors = int(self.count_errors(self.learner, by_weight=False))
-
-
-document(Pocket, Pocket._names, POCKET_PARAMETERS)

@@ -1,14 +1,13 @@
 """A linear model as text that a person can read, and back.
 
-First a head of ``key: value`` lines; then, after an empty line, a line for every feature that has a weight,
-the heaviest first: its name as a JSON string, its column, and its weights, one for two classes (for the
-second), else one a class in the order of the classes; then what reading it back needs to know of features
-and scaling.
-Numbers are the shortest decimals that give the same double, so a model read back has the same
-weights, bit by bit, and predicts the same.
+The head has ``key: value`` lines. After an empty line there is one line per feature with a weight, the
+heaviest first: its name as a JSON string, its column, and its weights, one for two classes (for the second),
+else one per class in the order of the classes. After another empty line the tail describes features and
+scaling, for reading the model back. Numbers are the shortest decimals that give the same double, so a model
+read back has the same weights, bit for bit, and predicts the same.
 
-Not kept: running sums, counts and the report. The weights are those that predict, of an averaged model the
-averages; a model read back can learn on, as one that begins with given weights.
+Running sums, counts and the report are not kept. The weights are those that predict, for an averaged model
+the averages; a model read back can continue to learn as one that starts from given weights.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def to_text(linear: LinearModel) -> str:
     head = {
         TITLE: FORMAT,
         "name": linear.name,
-        "classes": _said(data_state.classes_state(linear.classes)),
+        "classes": _state_to_json(data_state.classes_state(linear.classes)),
         "settings": asdict(linear.model.settings),
         "parameters": linear.parameters,
         "n_features": linear.model.n_features,
@@ -75,9 +74,9 @@ def to_text(linear: LinearModel) -> str:
     used, weights = columns[order], weights[:, order]
     for i, (name, j) in enumerate(zip(linear.features.names(used.tolist()), used.tolist(), strict=True)):
         lines.append(f"{json.dumps(name)} @{j} {_numbers(weights[:, i])}")
-    lines += ["", f"features: {canonical(_said(data_state.features_state(linear.features)))}"]
+    lines += ["", f"features: {canonical(_state_to_json(data_state.features_state(linear.features)))}"]
     if linear.scaling is not None:
-        lines.append(f"scaling: {canonical(_said(linear.scaling.state()))}")
+        lines.append(f"scaling: {canonical(_state_to_json(linear.scaling.state()))}")
     return "\n".join(lines) + "\n"
 
 
@@ -85,13 +84,13 @@ def _numbers(values: Floats) -> str:
     return " ".join(map(repr, values.tolist()))
 
 
-def _said(state: tuple[Facts, Arrays]) -> Facts:
-    """Facts with arrays among them: numbers where someone may want to read them, else base64."""
+def _state_to_json(state: tuple[Facts, Arrays]) -> Facts:
+    """Facts with the arrays included: as numbers if a person may want to read them, else as base64."""
     facts, arrays = state
-    return facts | ({"arrays": {name: _array_said(a) for name, a in arrays.items()}} if arrays else {})
+    return facts | ({"arrays": {name: _array_to_json(a) for name, a in arrays.items()}} if arrays else {})
 
 
-def _array_said(a: npt.NDArray[Any]) -> Facts:
+def _array_to_json(a: npt.NDArray[Any]) -> Facts:
     if a.dtype.kind == "f" or a.size < 100:
         return {"type": a.dtype.name, "shape": list(a.shape), "values": a.reshape(-1).tolist()}
     plain = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")).tobytes()
@@ -100,25 +99,25 @@ def _array_said(a: npt.NDArray[Any]) -> Facts:
 
 # ---- reading -----------------------------------------------------------------------------------------
 def from_text(text: str) -> LinearModel:
-    """The model that `to_text` wrote, or what a person made of it.
+    """The model that `to_text` wrote, or a person has edited.
 
     Raises
     ------
     ValueError
-        In one line that says where in the text the trouble is.
+        In one line that gives the place of the error in the text.
     """
     head, weights, tail = _sections(text)
     if head.get(TITLE) != FORMAT:
         expected = f"{TITLE}: {FORMAT}"
-        raise ValueError(f"line 1: this is no model as text that this novikoff reads, expected {expected!r}")
+        raise ValueError(f"line 1: this is not a text model that this version reads, expected {expected!r}")
     settings = training_state.settings(checks.fact(head, "settings", dict))
-    facts, arrays = _heard(head, "classes")
+    facts, arrays = _state_from_json(head, "classes")
     n_classes = len(arrays["labels"] if "labels" in arrays else checks.fact(facts, "labels", list))
     if n_classes < 2:
         raise ValueError(f"classes: there are {n_classes}, expected two or more")
     classes = data_state.classes_from_state(facts, arrays, n_classes)
     n_features = checks.count(head, "n_features", 0, checks.LARGEST // n_classes)
-    features = data_state.features_from_state(*_heard(tail, "features"), n_features)
+    features = data_state.features_from_state(*_state_from_json(tail, "features"), n_features)
     k = 1 if n_classes == 2 else n_classes
     biases, (places, values) = _bias(head, k), _read_weights(weights, n_features, k)
     used = np.array(list(places), dtype=np.int64)
@@ -143,7 +142,7 @@ def from_text(text: str) -> LinearModel:
         model,
         classes,
         features,
-        scaling=data_state.scaling_from_state(*_heard(tail, "scaling"), n_features)
+        scaling=data_state.scaling_from_state(*_state_from_json(tail, "scaling"), n_features)
         if "scaling" in tail
         else None,
         parameters=checks.fact(head, "parameters", dict),
@@ -160,7 +159,7 @@ def _sections(text: str) -> tuple[Facts, Lines, Facts]:
     for at, line in enumerate(text.split("\n"), 1):
         if line.strip():
             parts[-1].append((at, line))
-        elif parts[-1] or len(parts) == 2:  # no feature may have a weight
+        elif parts[-1] or len(parts) == 2:  # the weights may be empty
             parts.append([])
     while parts and not parts[-1]:
         parts.pop()
@@ -187,7 +186,7 @@ def _bias(head: Facts, k: int) -> list[float]:
 
 
 def _read_weights(lines: Lines, n: int, k: int) -> tuple[dict[int, tuple[int, str]], Floats]:
-    """By column, of n, the line and name that it came with; and the k weights of each of them."""
+    """The line and name of each column, all below n; and the k weights of each, in the order of the lines."""
     decoder, values = json.JSONDecoder(), []
     places: dict[int, tuple[int, str]] = {}
     for at, line in lines:
@@ -216,15 +215,15 @@ def _read_numbers(text: str, k: int, where: str) -> list[float]:
     return values
 
 
-def _heard(facts: Facts, name: str) -> tuple[Facts, Arrays]:
-    """What `_said` said."""
-    said = dict(checks.fact(facts, name, dict))
-    arrays = checks.fact(said, "arrays", dict) if "arrays" in said else {}
-    said.pop("arrays", None)
-    return said, dict(_arrays_heard(arrays))
+def _state_from_json(facts: Facts, name: str) -> tuple[Facts, Arrays]:
+    """The inverse of `_state_to_json`."""
+    state = dict(checks.fact(facts, name, dict))
+    arrays = checks.fact(state, "arrays", dict) if "arrays" in state else {}
+    state.pop("arrays", None)
+    return state, dict(_arrays_from_json(arrays))
 
 
-def _arrays_heard(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+def _arrays_from_json(arrays: Facts) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     for name in arrays:
         a = checks.fact(arrays, name, dict)
         dtype = np.dtype(checks.choice(a, "type", tuple(DTYPES)))

@@ -1,14 +1,14 @@
-"""A run as the sequence of its updates: what prediction by vote needs, and no weight vector more.
+"""A run as the sequence of its updates: all that voting needs, without storing weight vectors.
 
 The hypotheses are w₀ = 0 and w_k = w_{k−1} + τ_k·z_k, rounded as training rounds, where z_k is one of the
-distinct rows that caused updates (the supports), and w_k survived c_k visits. Memory: the supports'
-nonzeros, and a few numbers an update.
+distinct rows that caused updates (the supports), and w_k survived c_k visits. Memory: the nonzeros of the
+supports, and a few numbers per update.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,18 +16,18 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, rows_of, with_one_index_width
-from novikoff.data.threads import threads
-from novikoff.training.weights import Floats, Ints, UnsortedIndices, raise_problem
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of, with_one_index_width
+from novikoff.data.threads import results, threads
+from novikoff.training.weights import Floats, Ints
 
 Counts = npt.NDArray[np.int64]
 
 BLOCK = 48  # rows that the native loop takes at a time
-CALL_PRODUCTS = 1 << 31  # multiplications of one native call: less than a second, then Python may interrupt
+CALL_PRODUCTS = 1 << 31  # multiplications per native call: under a second, so that Ctrl-C works
 
 
 class _Chunk(NamedTuple):
-    """What one call of fit or partial_fit added."""
+    """The updates that one call of fit or partial_fit added."""
 
     support: Counts  # row numbers, counted over all calls
     vectors: Any
@@ -45,13 +45,13 @@ class UpdateSequence:
         self.n_classes, self.bias_square = n_classes, bias_square
         self.n_rows = self.n_visits = self._n_supports = 0
         self._chunks: list[_Chunk] = []
-        self._ready: _core.Rows | None = None
+        self._ready: _core.Hypotheses | None = None
 
     def append(self, recorded: tuple[Counts, Ints, Ints, Floats, Counts], X: Any, n_visits: int) -> None:
-        """Go on with the recorded updates of a learner over `X`, which has made `n_visits` visits in all."""
-        rows_of(X)  # refuses what has been cut short or broken since
+        """Append the recorded updates of a learner on `X`, which has made `n_visits` visits in all."""
+        rows_of(X)  # refuses rows that were damaged since training
         row, label, rival, step, visit = recorded
-        row, visit = row.view(np.int64), visit.view(np.int64)  # they come as "long long"
+        row, visit = row.view(np.int64), visit.view(np.int64)  # the core gives "long long"
         rows, first, inverse = np.unique(row, return_index=True, return_inverse=True)
         by_first = np.argsort(first)
         rank = np.empty(len(rows), dtype=np.int64)
@@ -59,7 +59,7 @@ class UpdateSequence:
         support = rows[by_first]
         if self.n_classes == 2:
             step = np.where(label == 1, step, -step)
-        if len(row) or not self._chunks:  # without updates only the kind of storage is worth keeping
+        if len(row) or not self._chunks:  # without updates only the storage format is needed
             vectors = _in_order(X[support]) if sp.issparse(X) else np.ascontiguousarray(X[support])
             used = rank[inverse] + self._n_supports
             self._chunks.append(_Chunk(support + self.n_rows, vectors, used, step, label, rival, visit))
@@ -69,7 +69,7 @@ class UpdateSequence:
         self._ready = None
 
     def turn(self, *, discard: bool) -> None:
-        """The only class so far is the second of two: its updates go the other way, or were none."""
+        """Make the only class so far the second of two: negate its updates, or discard them."""
         whole = self.whole
         if discard:
             self._n_supports = 0
@@ -80,7 +80,7 @@ class UpdateSequence:
 
     @property
     def whole(self) -> _Chunk:
-        """Everything so far, in one piece. Joined when first asked for, so that appending is cheap."""
+        """All updates so far, in one chunk; joined on demand, so that appending is cheap."""
         if len(self._chunks) > 1:
             parts = list(zip(*self._chunks, strict=True))
             vectors = _join(parts[1])
@@ -94,39 +94,35 @@ class UpdateSequence:
 
     # -- voting --------------------------------------------------------------------------------------
     def votes(self, X: Any, n_jobs: int | None = None) -> Counts:
-        """Votes on each row: for the second of two classes, (n,), or for each class, (n, n_classes).
+        """The votes for each row: (n,) for the second of two classes, or (n, n_classes) for each class.
 
-        Each hypothesis votes as the weights that training held would: by the exact sign of w_k·x, or the
-        exact argmax.
+        Each hypothesis votes as the weights held in training would: by the exact sign of w_k·x, or the exact
+        argmax.
         """
         n, jobs = X.shape[0], threads(n_jobs)
         out = np.empty((n, 1 if self.n_classes == 2 else self.n_classes), dtype=np.int64)
-        if self._ready is None:
-            self._ready = rows_of(self.whole.vectors)
-        supports, whole = self._ready, self.whole
-        updates = whole.used, whole.step, whole.label, whole.rival, self.survived
-        rest = self.n_classes, self.bias_square, rows_of(X)
-
-        def call(part: tuple[int, int]) -> tuple[str, int]:
-            return _core.votes(supports, *updates, *rest, *part, out)
-
+        rows, hypotheses = rows_of(X), self._hypotheses()
+        jobs = 1 if n <= BLOCK else jobs
+        calls = (partial(hypotheses.vote, rows, *part, out) for part in self._parts(n, jobs))
         try:
-            if jobs == 1 or n <= BLOCK:
-                for part in self._parts(n, 1):
-                    raise_problem(*call(part), X)
-            else:
-                pool = ThreadPoolExecutor(jobs)
-                try:
-                    for outcome in pool.map(call, self._parts(n, jobs)):
-                        raise_problem(*outcome, X)
-                finally:
-                    pool.shutdown(cancel_futures=True)
+            for outcome in results(calls, jobs):
+                raise_problem(*outcome, X)
         except UnsortedIndices:
             return self.votes(in_order(X), n_jobs)
         return out[:, 0] if self.n_classes == 2 else out
 
+    def _hypotheses(self) -> _core.Hypotheses:
+        """The hypotheses that vote, made on demand."""
+        if self._ready is None:
+            whole = self.whole
+            updates = whole.used, whole.label, whole.rival, whole.step
+            self._ready = _core.Hypotheses(
+                rows_of(whole.vectors), self.n_classes, self.bias_square, updates, self.survived
+            )
+        return self._ready
+
     def _parts(self, n: int, jobs: int) -> Iterator[tuple[int, int]]:
-        """Ranges of rows, each the work of one native call."""
+        """Ranges of rows, one per native call."""
         vectors = self.whole.vectors
         products = (vectors.nnz if sp.issparse(vectors) else vectors.size) + len(self.whole.used)
         size = min(CALL_PRODUCTS // max(products, 1), -(-n // jobs))
@@ -138,12 +134,12 @@ class UpdateSequence:
 
 
 def _in_order(X: Any) -> Any:
-    """CSR rows of our own with sorted indices, repeated ones added up, and one kind of index."""
+    """A copy of CSR rows with sorted indices, duplicates summed, and one index type."""
     return with_one_index_width(in_order(X))
 
 
 def _join(parts: tuple[Any, ...]) -> Any:
-    """Rows below one another, stored as the first of them; number types widen as they must."""
+    """The parts stacked, in the storage format of the first; number types widen as needed."""
     if not sp.issparse(parts[0]):
         return np.concatenate([p.toarray() if sp.issparse(p) else p for p in parts])
     kind = type(parts[0])

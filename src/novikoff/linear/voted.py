@@ -1,27 +1,30 @@
-"""`VotedPerceptron`: every weight vector of the run votes, as often as it survived."""
+"""`VotedPerceptron`: every weight vector of the run votes, once per visit that it survived."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
-from novikoff.classifier import PerceptronClassifier
+from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
-from novikoff.parameters.table import PARAMETERS, default, document
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
+from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Model, Scorer
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
+@with_parameters(LINEAR_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
-    A run holds the weights w₀ = 0, w₁, w₂, … one after the other, and w_k survives c_k visits, counting
-    the one that created it. The prediction is the sign of Σ c_k·sign(w_k·x), with sign(0) = +1, the
-    second class. With three classes or more each w_k votes for its argmax with weight c_k and the most
-    votes win; ties go to the lowest class.
+    A run holds the weights w₀ = 0, w₁, w₂, … one after the other, and w_k survives c_k visits, counting the
+    one that created it. The prediction is the sign of Σ c_k·sign(w_k·x), with sign(0) = +1, the second class.
+    With three or more classes each w_k votes for its argmax with weight c_k and the most votes win; ties go
+    to the lowest class.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ class VotedPerceptron(PerceptronClassifier):
         The distinct rows that caused updates, in the order of their first update. Rows are numbered
         over all calls of `partial_fit`.
     support_vectors_ : array or CSR of shape (n_supports, n_features)
-        Those rows, with the numbers of the data they came from.
+        Those rows, with the values that they had in the data.
     update_support_ : array of shape (n_updates,)
         Which support each update used.
     update_step_ : array of shape (n_updates,)
@@ -51,20 +54,20 @@ class VotedPerceptron(PerceptronClassifier):
     n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
         Of the run and its last weights, as in `Perceptron`.
     training_errors_ : int or None
-        Wrong training rows under the `predict_with` of the fit, where they are known: counted for
-        'averaged', 0 for 'last' after a clean run, not counted for 'voted'.
+        The number of wrong training rows under the `predict_with` of the fit, if known: counted for
+        'averaged', 0 for 'last' after a consistent run, not counted for 'voted'.
 
     Notes
     -----
-    The run is stored as its sequence of updates, never as a list of weight vectors: memory is the
-    nonzeros of the supports plus a few numbers an update. A prediction takes one dot product a support
-    and one addition an update: prefix sums in float64, with a bound on how far each may be from the
-    score of the w_k that the run held, rounded as training rounded it. Where that leaves a doubt w_k is
-    made again, and the sign, or the argmax, is the exact one. So votes do not depend on storage, threads
-    or machine, and on integers and other numbers whose sums are exact there is never a doubt.
+    The run is stored as its sequence of updates, never as a list of weight vectors: it takes the memory of
+    the nonzeros of the supports and a few numbers per update. A prediction takes one dot product per support
+    and one addition per update: prefix sums in float64, each with a bound on its distance from the score of
+    the w_k that the run held, rounded as in training. If that leaves a doubt, w_k is recomputed, and the sign
+    or argmax is exact. So votes do not depend on storage, threads or machine; for integers and other numbers
+    whose sums are exact there is never a doubt.
 
-    `partial_fit` takes its classes from the first call (`classes=` declares those yet to come), or from the
-    first two where its rows have but one.
+    `partial_fit` takes its classes from the first call (`classes=` declares those that appear later); if the
+    rows of that call have only one class, the second may come in a later call.
 
     Examples
     --------
@@ -83,59 +86,23 @@ class VotedPerceptron(PerceptronClassifier):
     array([1.])
     """
 
-    _names = (
-        "rule",
-        "predict_with",
-        "fit_intercept",
-        "intercept_scaling",
-        "max_epochs",
-        "order",
-        "random_state",
-        "ties",
-        "margin",
-        "C",
-        "class_weight",
-        "n_jobs",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _sequence: UpdateSequence
-
-    def __init__(
-        self,
-        rule: str = default("rule"),
-        *,
-        predict_with: str = default("predict_with"),
-        fit_intercept: bool = default("fit_intercept"),
-        intercept_scaling: float = default("intercept_scaling"),
-        max_epochs: int = default("max_epochs"),
-        order: str = default("order"),
-        random_state: Any = default("random_state"),
-        ties: str = default("ties"),
-        margin: float = default("margin"),
-        C: float = default("C"),
-        class_weight: Any = default("class_weight"),
-        n_jobs: int | None = default("n_jobs"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.rule = rule
-        self.predict_with = predict_with
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.ties = ties
-        self.margin = margin
-        self.C = C
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    average = True  # training keeps the sums that 'averaged' needs
+    rule: str = DEFAULT
+    _: KW_ONLY
+    predict_with: str = DEFAULT
+    fit_intercept: bool = DEFAULT
+    intercept_scaling: float = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    ties: str = DEFAULT
+    margin: float = DEFAULT
+    C: float = DEFAULT
+    class_weight: Any = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -151,21 +118,21 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = replace(self._plan(), record_updates=True)
-            model, run = training.fit(X, labels, len(classes), self._settings(), plan, weights=weights)
-            if self.predict_with != "averaged":  # which is what training has counted
+            plan = Plan.of(self, record_updates=True)
+            model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
+            if self.predict_with != "averaged":  # training has counted only those errors
                 run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
-            self._sequence = UpdateSequence(len(classes), model.settings.bias_square)
+            self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
             self._finish(raw, X, classes, model, run)
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows once, in their order, going on from what there is.
+        """Continue learning from these rows, once and in their order.
 
-        `classes` declares all classes at the first call; without it they are those of its rows, and where
-        these have but one, the second may come later, as in `Perceptron`. No more can be added. A chunk that
-        is refused leaves the model as it was.
+        `classes` declares all classes in the first call; without it they are those of its rows, and if these
+        have only one, the second may come later, as in `Perceptron`. No others can be added. A refused chunk
+        leaves the model unchanged.
         """
         with turns_of(self).learning:
             raw = X
@@ -239,16 +206,16 @@ class VotedPerceptron(PerceptronClassifier):
         """The last or the averaged weights, ready to predict."""
         if self.predict_with == "last":
             return self._model.scorer(averaged=False)
-        force = self._in_force
-        if force.scorer is None:
-            force.scorer = self._model.scorer(averaged=True)  # O(features) to make, so made once
-        return force.scorer
+        cache = self._cache
+        if cache.scorer is None:
+            cache.scorer = self._model.scorer(averaged=True)  # takes O(features), so it is made once
+        return cache.scorer
 
     def predict(self, X: Any) -> Any:
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            PARAMETERS["predict_with"].check(self.predict_with)
+            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             votes = self._sequence.votes(X, self.n_jobs)
@@ -259,12 +226,12 @@ class VotedPerceptron(PerceptronClassifier):
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
 
-        'voted': Σ c_k·sign(w_k·x) / Σ c_k, from −1 to 1, where 0 is the second class; for more classes
-        each one's share of the votes. 'averaged' and 'last': as `Perceptron` gives them.
+        'voted': Σ c_k·sign(w_k·x) / Σ c_k, from −1 to 1, where 0 predicts the second class; for more classes
+        the share of votes of each. 'averaged' and 'last': as in `Perceptron`.
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            PARAMETERS["predict_with"].check(self.predict_with)
+            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
@@ -275,6 +242,3 @@ def _read_only(a: Floats) -> Floats:
     a = a.view()
     a.flags.writeable = False
     return a
-
-
-document(VotedPerceptron, VotedPerceptron._names)

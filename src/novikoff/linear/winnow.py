@@ -1,41 +1,45 @@
-"""`Winnow`: a linear threshold learned by multiplying, for few relevant features among many."""
+"""`Winnow`: a linear threshold with multiplicative updates, for few relevant features among many."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from novikoff import _core
-from novikoff.classifier import RowClassifier, generator
-from novikoff.data.arrays import in_order, is_sparse, rows_of
+from novikoff.classifier import RowClassifier
+from novikoff.data.arrays import is_sparse, rows_of
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import WINNOW_PARAMETERS, default, document
-from novikoff.training.examples import ArrayExamples, Visit
-from novikoff.training.loop import Epoch, Learner, train
+from novikoff.parameters.linear import WINNOW_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.training.examples import ArrayExamples, Batch
+from novikoff.training.linear import sound
+from novikoff.training.loop import Epoch, Trainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
-from novikoff.training.weights import Floats, Ints, Settings, UnsortedIndices, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints
 
 REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
 
+@with_parameters(WINNOW_PARAMETERS)
 class Winnow(RowClassifier):
     """Winnow (Littlestone 1988), plain or balanced.
 
-    Every feature has a weight w_j, at first 1. The second class is predicted when w·x ≥ θ. At a mistake
-    on the second class the weights of the active features (x_j > 0) are multiplied by α, a promotion; at one
-    on the first class they are divided by α, a demotion (Winnow2), or set to 0 for good (Winnow1,
-    ``eliminate=True``). On features 0 and 1 whose labels are a disjunction of r of n features Winnow2 with
-    α = 2 and θ = n, the defaults, makes at most 2 + 3r(1 + log₂ n) mistakes in any order, however long the
-    sequence: irrelevant features cost only a logarithm.
+    Every feature has a weight w_j, initially 1. The second class is predicted when w·x ≥ θ. At a mistake on
+    the second class the weights of the active features (x_j > 0) are multiplied by α, a promotion; at one on
+    the first class they are divided by α, a demotion (Winnow2), or set to 0 permanently (Winnow1,
+    ``eliminate=True``). If features are 0 or 1 and the labels are a disjunction of r of the n features,
+    Winnow2 with the defaults α = 2 and θ = n makes at most 2 + 3r(1 + log₂ n) mistakes on a sequence of any
+    order and length: irrelevant features cost only a logarithm.
 
-    Plain weights are positive: they can say only that a feature speaks for the second class.
-    ``balanced=True`` keeps w⁺ and w⁻ = 1/w⁺ for each and predicts by (w⁺ − w⁻)·x ≥ θ; a promotion multiplies
-    w⁺ by α^sign(x_j) and divides w⁻ by it.
+    Plain weights are positive: a feature can count only for the second class. ``balanced=True`` keeps w⁺ and
+    w⁻ = 1/w⁺ for each and predicts by (w⁺ − w⁻)·x ≥ θ; a promotion multiplies w⁺ by α^sign(x_j) and divides
+    w⁻ by it.
 
     Parameters
     ----------
@@ -44,33 +48,34 @@ class Winnow(RowClassifier):
     Attributes
     ----------
     exponents_ : array of shape (1 or n_classes, n_features), int32
-        w = alpha**exponents_. Eliminated features have the lowest value of all, −`reach_` − 1.
+        w = alpha**exponents_. Eliminated features have the lowest value, −`reach_` − 1.
     reach_ : int
-        Exponents stay between −`reach_` and `reach_`, so that weights lie between 2⁻⁵⁰⁰ and 2⁵⁰⁰; a promotion
-        or demotion beyond that is not made.
+        Exponents stay between −`reach_` and `reach_`, so weights lie between 2⁻⁵⁰⁰ and 2⁵⁰⁰; a promotion or
+        demotion beyond that is skipped.
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
         The weights (w, or w⁺ − w⁻ rounded), and −θ.
     threshold_ : float
         θ.
     n_mistakes_, n_promotions_, n_demotions_ : int
-        Over all calls; a mistake is one or the other. With three classes or more, of all learners together.
+        Over all calls; every mistake is a promotion or a demotion. With three or more classes, summed over
+        the learners.
     n_epochs_, history_ : int and list of dict
         Of the last call: mistakes, promotions, demotions and seconds per epoch.
     converged_ : bool
-        An epoch passed without a mistake (with order='draw' that is no proof for all rows).
+        An epoch passed without a mistake (with order='draw' this does not prove that all rows are right).
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. With three classes or more there is one learner a class, against the rest.
+        As in scikit-learn. With three or more classes there is one learner per class, against the rest.
 
     Notes
     -----
-    *What is accepted.* The theory is about features 0 and 1. Plain Winnow takes any numbers ≥ 0: they count
-    by their size in w·x, and all that are not 0 are active. Balanced Winnow takes any finite numbers. There
-    are no sample weights.
+    *Input.* The theory is about features 0 and 1. Plain Winnow accepts any numbers ≥ 0: their values count in
+    w·x, and all that are not 0 are active. Balanced Winnow accepts any finite numbers. There are no sample
+    weights.
 
-    *Numbers.* Weights are kept as whole exponents, so that a promotion and a demotion undo one another, and
-    nothing overflows in any number of them. Decisions are exact: the sign of w·x − θ is that of the real
-    number, where w is alpha**e as a float64, which for α = 2 is no rounding at all. With more classes the
-    correctly rounded scores are compared, and ties go to the lowest class.
+    *Exactness.* Weights are kept as integer exponents, so a promotion and a demotion cancel exactly, and no
+    number of them overflows. Decisions are exact: w·x − θ has the sign of the real number, where w is
+    alpha**e as a float64, which is exact for α = 2. With more classes the correctly rounded scores are
+    compared, and ties go to the lowest class.
 
     Examples
     --------
@@ -88,47 +93,17 @@ class Winnow(RowClassifier):
     [0, 3]
     """
 
-    _names = (
-        "alpha",
-        "threshold",
-        "balanced",
-        "eliminate",
-        "max_epochs",
-        "order",
-        "random_state",
-        "verbose",
-        "callback",
-        "rounding",
-    )
-    _table = WINNOW_PARAMETERS
-    exponents_: Ints
-    _fixed: tuple[float, bool, float]  # alpha, balanced and θ of the weights
-    _powers: Floats  # what the core reads weights from: 0, α^−reach, …, α^reach
-
-    def __init__(
-        self,
-        alpha: float = default("alpha", WINNOW_PARAMETERS),
-        *,
-        threshold: float | None = default("threshold", WINNOW_PARAMETERS),
-        balanced: bool = default("balanced", WINNOW_PARAMETERS),
-        eliminate: bool = default("eliminate", WINNOW_PARAMETERS),
-        max_epochs: int = default("max_epochs", WINNOW_PARAMETERS),
-        order: str = default("order", WINNOW_PARAMETERS),
-        random_state: Any = default("random_state"),
-        verbose: int = default("verbose"),
-        callback: Any = default("callback"),
-        rounding: str = default("rounding"),
-    ) -> None:
-        self.alpha = alpha
-        self.threshold = threshold
-        self.balanced = balanced
-        self.eliminate = eliminate
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-        self.rounding = rounding
+    alpha: float = DEFAULT
+    _: KW_ONLY
+    threshold: float | None = DEFAULT
+    balanced: bool = DEFAULT
+    eliminate: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
+    rounding: str = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -143,21 +118,19 @@ class Winnow(RowClassifier):
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
-            X = self._finite(X)
+            X = sound(X)
+            self._check_signs(X)
             self._begin(raw, X, Classes(classes))
-            rng = generator(self.random_state)
-            plan = Plan(
-                int(self.max_epochs), self.order, rng, verbose=int(self.verbose), callback=self.callback
-            )
+            plan = Plan.of(self)
             examples = ArrayExamples(X, labels, None, plan)
-            self._set_run(train(_Multiplying(self, examples), plan))
+            self._set_run(train(WinnowTrainer(self, examples), plan))
             return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from these rows once, in their order, going on from what there is.
+        """Continue learning from these rows, once and in their order.
 
-        `classes` declares all classes at the first call; without it they are those of its rows. A chunk that
-        is refused leaves the model as it was.
+        `classes` declares all classes in the first call; without it they are those of its rows. A refused
+        chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
             raw, begun = X, "exponents_" in vars(self)
@@ -170,13 +143,14 @@ class Winnow(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun, alone=False)
-            X = self._finite(X)
+            X = sound(X)
+            self._check_signs(X)
             if not begun:
                 self._begin(raw, X, known)
-            elif not self.exponents_.flags.writeable:  # loaded from a read-only map
-                self.exponents_ = self.exponents_.copy()
+            elif not self.exponents_.flags.writeable:  # loaded from a read-only memory map
+                self.exponents_: Ints = self.exponents_.copy()
             plan = Plan(1, "cyclic", verbose=int(self.verbose))
-            self._set_run(train(_Multiplying(self, ArrayExamples(X, labels, None, plan)), plan))
+            self._set_run(train(WinnowTrainer(self, ArrayExamples(X, labels, None, plan)), plan))
             return self
 
     def _theta(self) -> float:
@@ -186,33 +160,28 @@ class Winnow(RowClassifier):
         if self.balanced and self.eliminate:
             raise ValueError("eliminate=True is for plain weights: set balanced=False.")
 
-    def _finite(self, X: Any) -> Any:
-        """X, checked: finite, in order, and not negative where weights are plain."""
-        learner = Weights(2, X.shape[1], Settings())
-        try:
-            problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
-            raise_problem(problem, row, X)
-        except UnsortedIndices:
-            return self._finite(in_order(X))
+    def _check_signs(self, X: Any) -> None:
+        """Refuse negative values with plain weights."""
         values = X.data if is_sparse(X) else X
         if not self.balanced and values.size and values.min() < 0:
             raise ValueError(
-                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or put 1 + x "
-                "and 1 − x in the place of features x of −1 and +1."
+                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or replace "
+                "features x of −1 and +1 by 1 + x and 1 − x."
             )
-        return X
 
     def _begin(self, raw: Any, X: Any, classes: Classes) -> None:
-        """Every weight 1, nothing counted."""
+        """Set every weight to 1 and every count to 0."""
         self._set_features(raw, X)
         self._set_classes(classes)
         k = len(classes.labels)
         self.exponents_ = np.zeros((1 if k == 2 else k, X.shape[1]), dtype=np.int32)
         self.threshold_ = self._theta()
-        self._fixed = (self.alpha, self.balanced, self.threshold_)
+        # What `partial_fit` cannot change.
+        self._fixed: tuple[float, bool, float] = (self.alpha, self.balanced, self.threshold_)
         self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
         alpha, reach = float(self.alpha), self.reach_
-        self._powers = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
+        # The table from which the core reads weights: 0, α^−reach, …, α^reach.
+        self._powers: Floats = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
 
     def _set_run(self, run: Run) -> None:
@@ -220,18 +189,15 @@ class Winnow(RowClassifier):
         if run.interrupted:
             raise KeyboardInterrupt
 
-    def _pass(self, visits: Iterator[Visit]) -> Epoch:
-        """One visit to every row; what it came to."""
-        table = self._powers
+    def _pass(self, batches: Iterator[Batch]) -> Epoch:
+        """Visit every row once, and return the counts."""
+        native = _core.Winnow(self._powers, self.threshold_, bool(self.balanced), bool(self.eliminate))
         total = np.zeros(2, dtype=np.int64)
-        for visit in visits:
+        for batch in batches:
             for c, exponents in enumerate(self.exponents_):
-                labels = visit.labels if len(self.exponents_) == 1 else (visit.labels == c).astype(np.int32)
-                theta, eliminate = self.threshold_, bool(self.eliminate)
-                place = visit.order, visit.begin, visit.end
-                total += _core.winnow_epoch(
-                    exponents, table, theta, bool(self.balanced), eliminate, visit.rows, labels, *place
-                )
+                labels = batch.labels if len(self.exponents_) == 1 else (batch.labels == c).astype(np.int32)
+                examples = _core.Examples(batch.rows, labels, order=batch.order)
+                total += native.epoch(exponents, examples, batch.begin, batch.end)
         promotions, demotions = (int(count) for count in total)
         mistakes = promotions + demotions
         self.n_mistakes_ += mistakes
@@ -264,12 +230,12 @@ class Winnow(RowClassifier):
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
-            X = self._finite(self._checked(X))
-            scores, rows, table = np.empty((len(self.exponents_), X.shape[0])), rows_of(X), self._powers
+            X = sound(self._checked(X))
+            self._check_signs(X)
+            scores, rows = np.empty((len(self.exponents_), X.shape[0])), rows_of(X)
+            native = _core.Winnow(self._powers, self.threshold_, bool(self._fixed[1]))
             for exponents, out in zip(self.exponents_, scores, strict=True):
-                _core.winnow_scores(
-                    exponents, table, self.threshold_, bool(self._fixed[1]), rows, 0, X.shape[0], out
-                )
+                native.scores(exponents, rows, 0, X.shape[0], out)
             return scores[0] if len(scores) == 1 else scores.T
 
     def predict(self, X: Any) -> Any:
@@ -281,13 +247,11 @@ class Winnow(RowClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = not self.balanced
-        tags.classifier_tags.poor_score = (
-            True  # of what it is not made for: few relevant features, θ far from 0
-        )
+        tags.classifier_tags.poor_score = True  # it is made for few relevant features and θ far from 0
         return tags
 
 
-class _Multiplying(Learner):
+class WinnowTrainer(Trainer):
     """A Winnow under training."""
 
     def __init__(self, winnow: Winnow, examples: ArrayExamples) -> None:
@@ -297,20 +261,17 @@ class _Multiplying(Learner):
         return self.winnow._pass(self.examples.epoch())
 
     def judge(self, run: Run) -> None:
-        """Winnow's bound is about its mistakes; there is no margin to look at."""
+        """Nothing to do: Winnow's bound is on its mistakes, and it has no margin."""
 
 
 def disjunction_bound(n: int, r: int) -> float:
     """2 + 3r(1 + log₂ n): mistakes of Winnow2 with α = 2, θ = n on a disjunction of r of n features.
 
-    Each of the P promotions doubles a relevant weight, which is below n then and never halved: P ≤
-    r(1 + log₂ n). Promotions add less than n to the sum of the weights, demotions take at least n/2 from it,
-    and it stays positive: n + P·n − D·n/2 > 0, so that there are D < 2 + 2P demotions.
+    Each of the P promotions doubles a relevant weight that was below n, and relevant weights are never
+    halved: P ≤ r(1 + log₂ n). A promotion adds less than n to the sum of the weights, a demotion takes at
+    least n/2 from it, and the sum stays positive: n + P·n − D·n/2 > 0, so there are D < 2 + 2P demotions.
 
     >>> disjunction_bound(1024, 2)
     68.0
     """
     return 2 + 3 * r * (1 + math.log2(n))
-
-
-document(Winnow, Winnow._names, WINNOW_PARAMETERS)

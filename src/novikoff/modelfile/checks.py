@@ -1,4 +1,4 @@
-"""What a model file says, checked: what does not fit is a ValueError with what was found and expected."""
+"""Checks of the content of model files: a ValueError states what was found and expected."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 from novikoff.modelfile.container import Arrays, Facts
 
 State = tuple[Facts, Arrays]
-MOST = 1 << 62  # of what is counted: so that learning on cannot overflow an int64
-LARGEST = 1 << 34  # weights of a model (128 GiB): what claims more is not believed
+MOST = 1 << 62  # the largest count: resumed learning then cannot overflow an int64
+LARGEST = 1 << 34  # the most weights of a model (128 GiB): a larger claim is refused
 
 
 # ---- reading facts -----------------------------------------------------------------------------------
 def fact(facts: Facts, name: str, kind: type | tuple[type, ...]) -> Any:
-    """A fact of this type; True is no number here."""
+    """A fact of this type; True is not a number here."""
     value = facts.get(name)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         expected = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
@@ -35,7 +35,7 @@ def count(facts: Facts, name: str, least: int = 0, most: int = MOST) -> int:
 
 
 def counts(facts: Facts, name: str, n: int) -> list[int]:
-    """So many whole numbers."""
+    """A list of n whole numbers."""
     values = fact(facts, name, list)
     if len(values) != n:
         raise ValueError(f"{name} is {short(values)}, expected {n} whole numbers")
@@ -43,7 +43,7 @@ def counts(facts: Facts, name: str, n: int) -> list[int]:
 
 
 def digest_of_rows(facts: Facts, name: str) -> tuple[int, int]:
-    """The digest of some rows, and how many they were."""
+    """The digest of some rows, and their number."""
     match facts.get(name):
         case [str(digest), n] if len(digest) == 16 and set(digest) <= set("0123456789abcdef"):
             return int(digest, 16), count({name: n}, name)
@@ -63,7 +63,7 @@ def number(facts: Facts, name: str, least: float = -math.inf) -> float:
 
 
 def choice(facts: Facts, name: str, names: tuple[str, ...]) -> str:
-    """One of some names."""
+    """One of these names."""
     value: str = fact(facts, name, str)
     if value not in names:
         raise ValueError(f"{name} is {short(value)}, expected one of {', '.join(names)}")
@@ -73,7 +73,7 @@ def choice(facts: Facts, name: str, names: tuple[str, ...]) -> str:
 def array(
     arrays: Arrays, name: str, dtype: type, shape: tuple[int | None, ...], *, finite: bool = True
 ) -> npt.NDArray[Any]:
-    """An array of this type and shape, None being any length; floats must be finite, as a rule."""
+    """An array of this type and shape (None: any length); floats must be finite unless `finite=False`."""
     found = arrays.get(name)
     if found is None:
         raise ValueError(f"the array {name!r} is missing")
@@ -92,7 +92,7 @@ def array(
 
 
 def refuse_unknown(facts: Facts, known: Iterable[str], what: str) -> None:
-    """A ValueError where a file says of how it learns what this version does not know, and could not obey."""
+    """Raise a ValueError for settings in a file that this version does not know."""
     unknown = sorted(facts.keys() - set(known))
     if unknown:
         raise ValueError(
@@ -109,6 +109,11 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def part(facts: Facts, arrays: Arrays, name: str) -> State:
+    """The facts and arrays of one part of `together`."""
+    return fact(facts, name, dict), sub(name, arrays)
+
+
 def sub(name: str, arrays: Arrays) -> Arrays:
     """The arrays under a prefix, without it."""
     return {key[len(name) + 1 :]: value for key, value in arrays.items() if key.startswith(f"{name}.")}
@@ -120,15 +125,15 @@ def under(name: str, arrays: Arrays) -> Arrays:
 
 
 def together(parts: dict[str, State]) -> State:
-    """Named parts as one: a fact each, and their arrays under their names."""
+    """Named parts combined: one fact per part, and their arrays with their names as prefixes."""
     arrays: Arrays = {}
     for name, (_, held) in parts.items():
         arrays |= under(name, held)
-    return {name: said for name, (said, _) in parts.items()}, arrays
+    return {name: facts for name, (facts, _) in parts.items()}, arrays
 
 
 def finite(facts: Facts, name: str, *, zero: bool = True) -> float:
-    """A number of (0, ∞), or of [0, ∞)."""
+    """A number in [0, ∞), or in (0, ∞) without `zero`."""
     value = number(facts, name, 0.0)
     if math.isinf(value) or not (value or zero):
         raise ValueError(f"{name} is {value}, expected a finite number {'≥' if zero else '>'} 0")

@@ -1,12 +1,12 @@
 """Files that are only data: named arrays and facts in one safetensors file, with a digest.
 
-This is the layer that knows nothing of models: `write_file` and `read_file` are for whatever can be said in
-facts (what JSON can say) and arrays. The layout, for those who want to read it with other tools:
+This layer does not know models: `write_file` and `read_file` handle any facts (JSON values) and arrays. The
+layout, for other tools that read it:
 
 - the metadata have one entry, ``novikoff``: a small JSON object with ``format`` (a number), ``kind`` and
   ``digest``;
 - the facts are JSON in the uint8 tensor ``facts``, because metadata are limited in size; numbers that JSON
-  does not know are ``{"float": "nan"}``, ``"inf"`` or ``"-inf"``;
+  lacks are ``{"float": "nan"}``, ``"inf"`` or ``"-inf"``;
 - every other tensor is an array, C-ordered, under its own name;
 - the digest is BLAKE2b over all of it.
 """
@@ -14,7 +14,6 @@ facts (what JSON can say) and arrays. The layout, for those who want to read it 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -25,15 +24,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.modelfile.json_value import to_json_value
 from novikoff.outfile import replacing
 
 Arrays = dict[str, npt.NDArray[Any]]
 Facts = dict[str, Any]
 
 FORMAT = 1  # raised whenever an older novikoff would misread a file
-LONGEST_HEADER = 1 << 24  # bytes; a header only lists the arrays
-DEEPEST = 64  # objects and lists within one another
-READERS = {  # what a file may hold, and what reads it
+LONGEST_HEADER = 1 << 24  # bytes; the header only lists the arrays
+DEEPEST = 64  # nesting of objects and lists
+READERS = {  # what a file may hold, and its reader
     "model": "novikoff.load_model",
     "online": "OnlinePerceptron.load",
     "online kernel": "OnlineKernelPerceptron.load",
@@ -42,7 +42,7 @@ READERS = {  # what a file may hold, and what reads it
     "checkpoint": "the fit that wrote it (novikoff fit --resume)",
     "checkpoint of shards": "the fit that wrote it",
 }
-DTYPES = {  # ours, and what safetensors calls them
+DTYPES = {  # NumPy's names, and safetensors' names
     **{f"int{bits}": f"I{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)},
     "bool": "BOOL",
@@ -53,15 +53,15 @@ DTYPES = {  # ours, and what safetensors calls them
 
 # ---- writing -----------------------------------------------------------------------------------------
 def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, Any], kind: str) -> None:
-    """Write facts and arrays to `path`, at once or not at all.
+    """Write facts and arrays to `path`, completely or not at all.
 
-    The bytes depend on nothing but the arguments, and they are on disk when the call returns. Should it
-    fail, a file that was there before is untouched.
+    The bytes depend only on the arguments, and they are on disk when the call returns. If it fails, an
+    existing file is unchanged.
 
     Parameters
     ----------
     path : path of the file, which is replaced
-    facts : dict of what JSON can say; NaN and infinity are welcome
+    facts : dict of JSON values; NaN and infinity are allowed
     arrays : dict of arrays of numbers or booleans
     kind : what the file holds, one of `READERS`
     """
@@ -72,7 +72,7 @@ def write_file(path: str | os.PathLike[str], facts: Facts, arrays: Mapping[str, 
 
 
 def _serialized(facts: Facts, arrays: Mapping[str, Any], kind: str) -> list[Any]:
-    """The file's bytes, piece by piece: arrays from where they lie, wide types first (aligned)."""
+    """The file's bytes in pieces: arrays without copies, wide types first (for alignment)."""
     tensors: Arrays = {"facts": np.frombuffer(canonical(facts).encode("ascii"), dtype=np.uint8)}
     for name, value in arrays.items():
         a = np.asarray(value, order="C")
@@ -124,7 +124,7 @@ def read_file(path: str | os.PathLike[str], kind: str) -> tuple[Facts, Arrays]:
 def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
     from safetensors import SafetensorError, safe_open
 
-    _check_header(path)  # before anything is believed
+    _check_header(path)  # before anything is trusted
     try:
         with safe_open(path, framework="numpy") as file:
             head = _parse_head((file.metadata() or {}).get("novikoff"))
@@ -132,9 +132,9 @@ def _read(path: Path, kind: str) -> tuple[Facts, Arrays]:
                 raise ValueError(_other_kind(head["kind"], kind))
             arrays = {name: np.asarray(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, TypeError, AttributeError) as error:  # it also fails on types numpy lacks
-        raise ValueError(f"is damaged or no novikoff {kind} ({_one_line(error)})") from None
-    said = arrays.get("facts")
-    if said is None or said.dtype != np.uint8 or _digest(kind, arrays) != head["digest"]:
+        raise ValueError(f"is damaged or not a novikoff {kind} ({_one_line(error)})") from None
+    packed = arrays.get("facts")
+    if packed is None or packed.dtype != np.uint8 or _digest(kind, arrays) != head["digest"]:
         raise ValueError("is damaged: its content does not match its digest")
     facts = parse(arrays.pop("facts").tobytes())
     if not isinstance(facts, dict):
@@ -148,13 +148,13 @@ def _other_kind(found: str, expected: str) -> str:
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str | None:
-    """What a file says it holds, "model" say, without reading it all; None when it is not of ours."""
+    """The kind in a file's header, such as "model"; None if it is not a novikoff file."""
     try:
         _check_header(Path(path))
         with Path(path).open("rb") as file:
             header = file.read(int.from_bytes(file.read(8), "little"))
-        said = parse(header)["__metadata__"]["novikoff"]
-        return str(parse(said.encode())["kind"])
+        metadata = parse(header)["__metadata__"]["novikoff"]
+        return str(parse(metadata.encode())["kind"])
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -165,17 +165,19 @@ def _check_header(path: Path) -> None:
         length = int.from_bytes(file.read(8), "little")
         begins = file.read(1)
     if size < 10 or begins != b"{":
-        raise ValueError("is no novikoff model file: expected safetensors, which this is not")
+        raise ValueError("is not a novikoff model file: it is not in safetensors format")
     if length > min(size - 8, LONGEST_HEADER):
         most = min(size - 8, LONGEST_HEADER)
         raise ValueError(
-            f"is damaged or cut off: its header claims {length:,} bytes, expected at most {most:,}"
+            f"is damaged or truncated: its header claims {length:,} bytes, expected at most {most:,}"
         )
 
 
 def _parse_head(text: str | None) -> dict[str, Any]:
     if text is None:
-        raise ValueError("is a safetensors file, but no novikoff model: it has no 'novikoff' in its metadata")
+        raise ValueError(
+            "is a safetensors file, but not a novikoff model: it has no 'novikoff' in its metadata"
+        )
     head = parse(text.encode())
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise ValueError("is damaged: its metadata have no format number")
@@ -196,37 +198,25 @@ def _one_line(error: BaseException) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------
 def canonical(value: Any) -> str:
     """JSON that is the same for equal values: sorted keys, no blanks, ASCII."""
-    return json.dumps(_sayable(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _sayable(value: Any) -> Any:
-    match value:
-        case float():
-            return float(value) if math.isfinite(value) else {"float": str(float(value))}
-        case dict():
-            return {key: _sayable(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_sayable(item) for item in value]
-        case np.generic():
-            return _sayable(value.item())
-    return value
+    value = to_json_value(value, not_finite=lambda number: {"float": str(number)})
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def parse(text: bytes) -> Any:
     def constant(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
     try:
-        value = json.loads(text, object_pairs_hook=_hear, parse_constant=constant)
+        value = json.loads(text, object_pairs_hook=_from_pairs, parse_constant=constant)
         _check_depth(value)
     except RecursionError:
         raise ValueError(f"is damaged: its JSON is nested more than {DEEPEST} deep") from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"is damaged: what should be JSON is not ({_one_line(error)})") from None
+        raise ValueError(f"is damaged: its JSON is invalid ({_one_line(error)})") from None
     return value
 
 
-def _hear(pairs: list[tuple[str, Any]]) -> Any:
+def _from_pairs(pairs: list[tuple[str, Any]]) -> Any:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError(f"a key is given twice among {', '.join(name for name, _ in pairs)}")
@@ -234,7 +224,7 @@ def _hear(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _check_depth(value: Any) -> None:
-    """A RecursionError where what is said lies so deep that who goes through it might have one."""
+    """Raise a RecursionError if the value is nested so deeply that recursive code might fail."""
     level = [value]
     for _ in range(DEEPEST):
         inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list))
@@ -246,7 +236,7 @@ def _check_depth(value: Any) -> None:
 
 # ---- text --------------------------------------------------------------------------------------------
 def pack_text(texts: Iterable[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Texts as one array of UTF-8 bytes, and where each begins and ends: n + 1 offsets."""
+    """Texts as one array of UTF-8 bytes, and the n + 1 offsets at which they begin and end."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -254,7 +244,7 @@ def pack_text(texts: Iterable[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[
 
 
 def unpack_text(content: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[str]:
-    """The texts that `pack_text` packed; a ValueError when the two arrays do not fit each other."""
+    """The texts that `pack_text` packed; a ValueError if the two arrays are inconsistent."""
     fits = content.dtype == np.uint8 and content.ndim == 1 and offsets.dtype == np.int64 and offsets.ndim == 1
     if not fits or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(content):
         raise ValueError("packed text and its offsets do not fit each other")
@@ -265,7 +255,7 @@ def unpack_text(content: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[st
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[Facts, Arrays]:
-    """What the file of a model of rows says: a linear one or a kernel model."""
+    """The facts and arrays of a model for rows: a linear or a kernel model."""
     kind = kind_of_file(path)
     if kind == "tagger":
         raise ValueError(
@@ -281,5 +271,5 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Facts, Arrays]:
 
 
 def is_of_kernels(facts: Facts) -> bool:
-    """Whether a model of rows is a kernel model."""
+    """Whether a model for rows is a kernel model."""
     return bool(facts.keys() & {"dual", "budgeted"})

@@ -1,4 +1,4 @@
-"""What files of models that learn from streams say alike: labels of any kind, and names of features."""
+"""The common parts of the files of streaming models: parameters, labels and feature names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 
 from novikoff.modelfile.checks import array, fact, refuse_unknown
 from novikoff.modelfile.container import Arrays, Facts, pack_text, unpack_text
+from novikoff.parameters.parameter import parameters_of
 
 PLAIN = (str, int, float, bool)
 
 
 def plain_parameters(params: dict[str, Any], classes: Iterable[Any]) -> Facts:
-    """The parameters as facts; a ValueError where a label, declared or met, is no number and no text."""
+    """The parameters as facts; a ValueError if a label, declared or seen, is neither a number nor text."""
     for label in [*classes, *(params["classes"] or [])]:
         if type(label) not in PLAIN:
             kind = type(label).__name__
@@ -23,22 +24,22 @@ def plain_parameters(params: dict[str, Any], classes: Iterable[Any]) -> Facts:
 
 
 def parameters_from_state(facts: Facts, model: type[Any]) -> Facts:
-    """The parameters of a model of this class, and no others.
+    """The parameters of a model of this class; others are refused.
 
-    What a file does not have, because it is older than the parameter, keeps its default.
+    A parameter that is missing, because the file is older, keeps its default.
     """
     params: Facts = fact(facts, "parameters", dict)
-    refuse_unknown(params, model._names_of_parameters, f"parameters of {model.__name__}")
+    refuse_unknown(params, parameters_of(model), f"parameters of {model.__name__}")
     return params
 
 
 def labels_from_state(facts: Facts, declared: Sequence[Any] | None) -> list[Any]:
-    """The labels met, each once: the declared ones where there are such."""
+    """The labels seen, each once; they must equal the declared ones, if any."""
     labels: list[Any] = fact(facts, "classes", list)
     if not all(type(label) in PLAIN for label in labels) or len(set(labels)) != len(labels):
         raise ValueError("some labels are repeated, or neither numbers nor text")
     if declared is not None and labels != list(declared):
-        raise ValueError("the labels are not those declared")
+        raise ValueError("the labels differ from the declared ones")
     return labels
 
 
@@ -49,12 +50,10 @@ def names_state(names: Iterable[str]) -> Arrays:
 
 
 def names_from_state(arrays: Arrays, hash_bits: int | None) -> list[str]:
-    """The names that `names_state` was given; none where features are hashed."""
+    """The names stored by `names_state`; none if features are hashed."""
     names = unpack_text(
         array(arrays, "names", np.uint8, (None,)), array(arrays, "name_offsets", np.int64, (None,))
     )
     if len(set(names)) != len(names) or (names and hash_bits is not None):
-        raise ValueError(
-            "some names of features are repeated, or there are names where there should be hashes"
-        )
+        raise ValueError("some names of features are repeated, or there are names where hashes are expected")
     return names

@@ -1,4 +1,4 @@
-"""The decision boundary in the plane, with w, the margin strip, what is wrong, and the support."""
+"""The decision boundary in the plane, with w, the margin strip, the errors and the support."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.outward import count_text
 from novikoff.plots.style import (
     INK,
     RED,
@@ -18,7 +19,6 @@ from novikoff.plots.style import (
     label_indices,
     legend_above,
     new_axes,
-    number,
     scatter_classes,
     to_one_scale,
     window,
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 Counts = npt.NDArray[np.int64]
 
-ARROW = 0.22  # of the picture's smaller side: the length of the longest w
+ARROW = 0.22  # length of the longest w, relative to the picture's smaller side
 
 
 class BoundaryDisplay:
     """A model of two features, linear or with a kernel, with the rows that it was learned from.
 
-    The arrow is w, which stands on the boundary w·x + b = 0 and points to the second class. The strip lies
-    between the parallels through the nearest rows; it is drawn when every row is on its own side. Its
-    half-width is measured in the plane: the margin of the lifted space, in which the bounds hold, is a
-    little smaller, by ‖w‖/‖(w, b/c)‖. With three classes or more regions are shown, and an arrow for each
-    class, along which its score gains on the mean of all.
+    The arrow is w, which is perpendicular to the boundary w·x + b = 0 and points to the second class. The
+    strip lies between the parallels through the nearest rows; it is drawn if every row is on its own side.
+    Its half-width is measured in the plane: the margin of the lifted space, in which the bounds hold, is
+    smaller by the factor ‖w‖/‖(w, b/c)‖. With three classes or more, regions are shown, and one arrow per
+    class, in the direction in which its score increases relative to the mean of all.
 
     Parameters
     ----------
@@ -48,13 +48,12 @@ class BoundaryDisplay:
     classes : list of labels
     coef, intercept : arrays of shape (1 or n_classes, 2) and (1 or n_classes,), or None
     updates : array of n counts, optional
-        How often each row caused an update. Rows that did are ringed, wider the more often.
+        How often each row caused an update. Such rows are ringed, with a ring that grows with the count.
     score : function of an (m, 2) array, optional
-        What gives the scores where there are no weights (a kernel model): an array of shape (m,) for two
-        classes, else (m, n_classes). Then the regions and the curves between them are shown alone, without
-        w and strip.
+        The scores if there are no weights (a kernel model): an array of shape (m,) for two classes, otherwise
+        (m, n_classes). Then only the regions and the curves between them are shown, without w and strip.
     sizes : array of n numbers ≥ 0, optional
-        How wide each row's ring is, instead of `updates`: Σ|α| of a kernel model.
+        The size of each row's ring, instead of `updates`: Σ|α| of a kernel model.
 
     Attributes
     ----------
@@ -114,8 +113,8 @@ class BoundaryDisplay:
     ) -> Self:
         """Draw a fitted model with its rows.
 
-        The support is that of a `VotedPerceptron`, or of `trace`, the record of a run. Of a kernel model
-        it is ringed by Σ|α| over the classes, where the rows are those that it was fitted to.
+        The support is from a `VotedPerceptron`, or from `trace`, the record of a run. For a kernel model its
+        rings show Σ|α| over the classes, if the rows are those that it was fitted to.
         """
         if hasattr(estimator, "dual_coef_"):
             labels = label_indices(y, estimator.classes_)
@@ -172,8 +171,8 @@ class BoundaryDisplay:
         self._support(ax)
         if len(self.wrong_):
             at = self.X[self.wrong_]
-            said = f"wrong now ({len(at):,})"
-            ax.scatter(at[:, 0], at[:, 1], marker="x", c=INK, s=48, linewidths=1.4, zorder=5, label=said)
+            caption = f"wrong now ({len(at):,})"
+            ax.scatter(at[:, 0], at[:, 1], marker="x", c=INK, s=48, linewidths=1.4, zorder=5, label=caption)
         to_one_scale(ax, xlim, ylim)
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
         if legend:
@@ -182,7 +181,7 @@ class BoundaryDisplay:
         return self
 
     def scores(self, points: Floats) -> Floats:
-        """One column for two classes, else one a class."""
+        """One column for two classes, otherwise one per class."""
         if self.score is None:
             return np.asarray(points @ self.coef.T + self.intercept)
         found = np.asarray(self.score(points), dtype=np.float64)
@@ -235,8 +234,8 @@ class BoundaryDisplay:
         if self.strip_ is not None:
             for sign in (-1, 1):
                 edge = ends + sign * self.strip_ * u
-                said = f"strip to the nearest rows: ±{number(self.strip_)}" if sign > 0 else "_"
-                ax.plot(edge[:, 0], edge[:, 1], color=INK, lw=0.9, ls=(0, (5, 3)), zorder=2, label=said)
+                caption = f"strip to the nearest rows: ±{count_text(self.strip_)}" if sign > 0 else "_"
+                ax.plot(edge[:, 0], edge[:, 1], color=INK, lw=0.9, ls=(0, (5, 3)), zorder=2, label=caption)
             corners = np.concatenate([ends - self.strip_ * u, (ends + self.strip_ * u)[::-1]])
             ax.fill(corners[:, 0], corners[:, 1], color=INK, alpha=0.07, lw=0, zorder=1)
         length = ARROW * min(xlim[1] - xlim[0], ylim[1] - ylim[0])
@@ -276,14 +275,14 @@ class BoundaryDisplay:
             return
         rows = np.flatnonzero(shown)
         counts = shown[rows]
-        crowd = min(max(60 / len(rows), 0.3), 1.0)  # many rings are smaller and thinner, or they hide all
+        crowd = min(max(60 / len(rows), 0.3), 1.0)  # many rings are drawn smaller and thinner
         at, sizes = self.X[rows], 60 * crowd**0.5 + 240 * crowd * counts / counts.max()
-        most = number(float(counts.max()))
-        said = f"support: {len(rows):,} rows, 1 to {most} updates each"
+        most = count_text(float(counts.max()))
+        caption = f"support: {len(rows):,} rows, 1 to {most} updates each"
         if self.alpha is not None:
-            least = number(float(counts.min()))
+            least = count_text(float(counts.min()))
             alpha = f"= {most}" if least == most else f"from {least} to {most}"
-            said = rf"support: {len(rows):,} rows, $|\alpha|$ {alpha}"
+            caption = rf"support: {len(rows):,} rows, $|\alpha|$ {alpha}"
         ax.scatter(
             at[:, 0],
             at[:, 1],
@@ -292,5 +291,5 @@ class BoundaryDisplay:
             edgecolors=RED,
             lw=0.5 + 0.6 * crowd,
             zorder=4,
-            label=said,
+            label=caption,
         )

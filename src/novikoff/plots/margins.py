@@ -1,4 +1,4 @@
-"""How far the rows lie on their own side: a histogram of margins, with γ's bracket."""
+"""A histogram of the rows' margins, with γ's bracket."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from novikoff.exact.outward import ceil_count, floor_count
-from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, number, plain, with_commas
+from novikoff.outward import ceil_count, count_text, floor_count
+from novikoff.plots.style import BLUE, GREEN, INK, RED, legend_above, new_axes, plain, with_commas
 from novikoff.proof.problem import Problem, read_problem
 
 
 class MarginHistogramDisplay:
     """The geometric margins y·(w·x)/‖w‖ of all rows under a model, in the lifted space.
 
-    Rows left of 0 are on the wrong side. γ, the largest smallest margin any weights can have, lies in the
-    bracket that is marked; a run that separates has its smallest margin at or below it. With three classes
+    Rows left of 0 are on the wrong side. γ, the largest value of the smallest margin under any weights, lies
+    in the marked bracket; the smallest margin of a separating run is at most γ. With three classes
     or more a row's margin is its smallest over the other classes.
 
     Parameters
     ----------
     margins : array of n numbers
     gamma : (lower, upper), optional
-        The bracket on γ.
+        The bracket of γ.
 
     Attributes
     ----------
-    ax_, figure_, counts_, edges_ : the axes, their figure, what is drawn
+    ax_, figure_, counts_, edges_ : the axes, their figure, the histogram
 
     Examples
     --------
@@ -42,7 +42,7 @@ class MarginHistogramDisplay:
 
     @property
     def n_wrong(self) -> int:
-        """Rows at or below 0."""
+        """The number of rows with margin ≤ 0."""
         return int(np.count_nonzero(self.margins <= 0))
 
     @classmethod
@@ -57,7 +57,7 @@ class MarginHistogramDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw the margins of rows under a fitted model; `max_margin` is what `theory.max_margin` found."""
+        """Draw the margins of rows under a fitted model; `max_margin` is a result of `theory.max_margin`."""
         coef, intercept = estimator.coef_, np.atleast_1d(np.asarray(estimator.intercept_))
         coef = coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef)
         lifted = bool(getattr(estimator, "fit_intercept", intercept.any()))
@@ -86,7 +86,7 @@ class MarginHistogramDisplay:
             color=BLUE,
             edgecolor="white",
             lw=0.4,
-            label=f"right side: {n - self.n_wrong:,} rows",
+            label=f"correct side: {n - self.n_wrong:,} rows",
         )
         if self.n_wrong:
             ax.bar(
@@ -117,7 +117,7 @@ class MarginHistogramDisplay:
         return self
 
     def _edges(self, bins: int) -> Any:
-        """Bins of one width of which one ends at 0, so that none has rows of both sides."""
+        """Bins of equal width with an edge at 0, so that no bin has rows of both sides."""
         low, high = float(self.margins.min(initial=0)), float(self.margins.max(initial=0))
         if self.gamma is not None:
             high = max(high, *(g for g in self.gamma if np.isfinite(g)), 0.0)
@@ -133,20 +133,20 @@ class MarginHistogramDisplay:
         if not np.isfinite(high):
             return
         if low > 0:
-            said = (
+            caption = (
                 f"{floor_count(low)} ≤ γ ≤ {ceil_count(high)}"
-                if number(low) != number(high)
-                else f"γ = {number(high)}"
+                if count_text(low) != count_text(high)
+                else f"γ = {count_text(high)}"
             )
             ax.axvspan(low, high, color=GREEN, alpha=0.25, lw=0)
             ax.axvline(low, color=GREEN, lw=1.4, ls="--")
         else:
-            said = f"γ ≤ {ceil_count(high)}"
-        ax.axvline(high, color=GREEN, lw=1.4, ls="--", label=said)
+            caption = f"γ ≤ {ceil_count(high)}"
+        ax.axvline(high, color=GREEN, lw=1.4, ls="--", label=caption)
 
 
 def row_margins(problem: Problem, u: Any) -> Any:
-    """y·(u·x̃)/‖u‖ of every row, the smallest of its pairs."""
+    """y·(u·x̃)/‖u‖ of every row, the smallest over its pairs."""
     scores = problem.scores(u)
     size = float(np.linalg.norm(u))
     return (scores.min(axis=1) if scores.ndim == 2 else scores) / (size or 1.0)

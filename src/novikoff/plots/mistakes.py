@@ -1,4 +1,4 @@
-"""Mistakes as they add up, under the bounds."""
+"""The cumulative mistakes of a run, under the bounds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count
 from novikoff.plots.style import (
     GREY,
     INK,
     PALE,
-    bound_number,
     colour,
     formula_of,
     legend_above,
@@ -23,31 +23,31 @@ from novikoff.plots.style import (
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
 
-FAR = 15.0  # with a bound so many times the mistakes, the axis is logarithmic
+FAR = 15.0  # if a bound is more than this multiple of the mistakes, the axis is logarithmic
 DASHES: tuple[Any, ...] = ("--", "-.", (0, (1, 1.2)), (0, (6, 2)), (0, (4, 1, 1, 1, 1, 1)), (0, (8, 2, 2, 2)))
-MOST_EPOCHS = 30  # up to which their ends are marked
+MOST_EPOCHS = 30  # the most epochs whose ends are marked
 
 
 class MistakesDisplay:
-    """The count of mistakes, or of updates, against visits, with a level line for every bound.
+    """The count of mistakes, or of updates, against visits, with a horizontal line for every bound.
 
     Parameters
     ----------
     visits : array
-        The visit, from 1, of everything counted.
+        The visit, from 1, of each mistake or update.
     n_visits : int
-        Visits in all.
+        The total number of visits.
     bounds : list of (name, value)
-        What the theory allows; those that are not finite are left out.
+        The bounds of the theory; infinite ones are left out.
     n_rows : int, optional
-        Visits an epoch, whose ends are marked.
+        Visits per epoch; the ends of epochs are marked.
     what : str
         What is counted: "mistakes", or "updates" for a rule whose bound is on these.
 
     Attributes
     ----------
     ax_, figure_, line_ : the axes, their figure, the curve
-    bound_lines_ : list of the level lines
+    bound_lines_ : list of the horizontal lines
 
     Examples
     --------
@@ -73,11 +73,11 @@ class MistakesDisplay:
 
     @classmethod
     def from_trace(cls, trace: Trace, bounds: Any = None, *, ax: Any = None, **options: Any) -> Self:
-        """Draw a run, under its rule's own bound at its u, or those of `bounds(X, y)` that are the rule's.
+        """Draw a run, under its rule's own bound at its u, or under those in `bounds(X, y)` for the rule.
 
-        Of Freund and Schapire's those are drawn that are for as many epochs: `bounds(X, y, epochs=…)`.
+        Freund and Schapire's bounds are drawn if they are for as many epochs: `bounds(X, y, epochs=…)`.
         Every update of the rules "perceptron" and "normalized" is a mistake; the margin rule's bound is on
-        its updates, and these are counted.
+        its updates, which are then counted.
         """
         what = "updates" if trace.rule == "margin" else "mistakes"
         if bounds is None:
@@ -107,14 +107,14 @@ class MistakesDisplay:
         self.bound_lines_ = []
         for k, (name, value) in enumerate(self.bounds):
             look = {"color": colour(k), "ls": DASHES[k % len(DASHES)], "lw": 1.5}
-            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {bound_number(value)}", **look))
+            self.bound_lines_.append(ax.axhline(value, label=f"{name}: {ceil_count(value)}", **look))
         if log:
             ax.set_yscale("log")
             ax.set_ylim(0.7, max(highest, made, 1) * 2.5)
         else:
             ax.set_ylim(0, max(highest, made, 1) * 1.12)
-        said = "visits (a line at the end of each epoch)" if 0 < len(ends) <= MOST_EPOCHS else "visits"
-        ax.set(xlabel=said, ylabel=self.what, xlim=(0, max(self.n_visits, 1)))
+        caption = "visits (a line at the end of each epoch)" if 0 < len(ends) <= MOST_EPOCHS else "visits"
+        ax.set(xlabel=caption, ylabel=self.what, xlim=(0, max(self.n_visits, 1)))
         ax.tick_params(axis="x", color=GREY)
         with_commas(ax.xaxis)
         with_commas(ax.yaxis)
@@ -126,7 +126,7 @@ class MistakesDisplay:
 
 
 def _is_of(bound: Any, trace: Trace, what: str) -> bool:
-    """Whether a bound of `theory.bounds` is about the run's rule, on what is counted, for as many epochs."""
+    """Whether a bound of `theory.bounds` is for the run's rule, the counted quantity and enough epochs."""
     if getattr(bound, "counts", what) != what:
         return False
     if bound.name in ("novikoff", "normalized", "margin", "pa", "pa1", "pa2"):

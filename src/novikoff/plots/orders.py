@@ -7,21 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count, count_text
 from novikoff.plots.style import (
     BLUE,
     INK,
     RED,
     Floats,
-    bound_number,
     colour,
     mark,
     new_axes,
-    number,
     plain,
     with_commas,
 )
 
-FAR = 6.0  # with a bound so many times the most mistakes, the axis is logarithmic
+FAR = 6.0  # if a bound is more than this multiple of the mistakes, the axis is logarithmic
 
 
 class OrderDisplay:
@@ -32,9 +31,9 @@ class OrderDisplay:
     mistakes : mapping of name to array
         For each way of learning, the mistakes in each order; an array alone is one way.
     bounds : mapping of name to float, optional
-        What holds whatever the order.
+        Bounds that hold for any order.
     what : str
-        What was counted, for the axis.
+        The counted quantity, for the axis.
 
     Attributes
     ----------
@@ -89,9 +88,9 @@ class OrderDisplay:
             low, middle, high = np.percentile(values, [25, 50, 75])
             ax.plot([low, high], [at - 0.36] * 2, color=INK, lw=3, solid_capstyle="butt", zorder=4)
             ax.plot([middle], [at - 0.36], marker="|", ms=11, mew=2, color=INK, zorder=5)
-            said = f"median {number(float(middle))}"
+            caption = f"median {count_text(float(middle))}"
             ax.annotate(
-                said,
+                caption,
                 (float(middle), at - 0.36),
                 xytext=(0, -7),
                 textcoords="offset points",
@@ -103,7 +102,7 @@ class OrderDisplay:
                 bound = self.bounds[name]
                 ax.plot([bound] * 2, [at - 0.4, at + 0.4], color=RED, lw=1.8, ls="--", zorder=4)
                 ax.annotate(
-                    f"bound {bound_number(bound)}",
+                    f"bound {ceil_count(bound)}",
                     (bound, at + 0.4),
                     xytext=(-3, 0),
                     textcoords="offset points",
@@ -131,7 +130,7 @@ class OrderDisplay:
 
 
 def _beside(values: Floats) -> Floats:
-    """Heights from −0.25 to 0.3 at which near values lie beside one another: stacked in 40 bins."""
+    """Heights from −0.22 to 0.28 at which close values do not overlap: stacked in 40 bins."""
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
     places = np.floor((values - low) / max(high - low, 1e-300) * 39.999).astype(int) if high > low else 0
     places = np.broadcast_to(np.asarray(places), values.shape)

@@ -1,4 +1,4 @@
-"""A diagnosis in a few pictures: those that its findings give something to show for."""
+"""The pictures that illustrate the findings of a diagnosis."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class DiagnosisDisplay:
     """The most telling pictures of a diagnosis, in one figure.
 
     The run between the lines of the proof, or the mistakes of one pass where the rows are not separable; the
-    margins of the rows; the mistakes in many orders; the errors on rows held out.
+    margins of the rows; the mistakes in many orders; the errors on held-out rows.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        Its pictures are those for which it found something.
+        Only its findings are drawn.
 
     Attributes
     ----------
     figure_, axes_ : the figure, and the axes in it
     ax_ : the first of them; None when there is nothing to show
-    titles : what each picture shows
+    titles : the titles of the pictures
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -52,11 +52,11 @@ class DiagnosisDisplay:
 
     @classmethod
     def from_diagnosis(cls, diagnosis: Diagnosis, **options: Any) -> Self:
-        """Draw what `theory.diagnose` found."""
+        """Draw the findings of `theory.diagnose`."""
         return cls(diagnosis).plot(**options)
 
     def plot(self, figure: Any = None) -> Self:
-        """Draw in a figure, or in a new one that no window manages: save it by `figure_.savefig(path)`."""
+        """Draw in a figure, or in a new one outside pyplot: save it with `figure_.savefig(path)`."""
         need_matplotlib()
         from matplotlib.figure import Figure
 
@@ -74,7 +74,7 @@ class DiagnosisDisplay:
         return self
 
     def images(self, dpi: int = 110) -> list[tuple[str, bytes]]:
-        """Each picture by itself, as (title, PNG)."""
+        """Each picture separately, as (title, PNG)."""
         need_matplotlib()
         from matplotlib.figure import Figure
 
@@ -89,27 +89,27 @@ class DiagnosisDisplay:
 
 
 def _titled(ax: Any, title: str) -> None:
-    """A title above the legend, where there is one above the picture."""
+    """A title above the picture and, if present, above its legend."""
     ax.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=_above(ax))
 
 
 def _above(ax: Any) -> float:
-    """Points that a legend above the picture takes."""
+    """The height in points of a legend above the picture."""
     legend = ax.get_legend()
-    if legend is None or getattr(legend, "_loc", None) != 3:  # 3: its lower left corner is what is placed
+    if legend is None or getattr(legend, "_loc", None) != 3:  # 3: placed by its lower left corner
         return 6.0
     lines = math.ceil(len(legend.get_texts()) / getattr(legend, "_ncols", 1))
     return 10.0 + 13.0 * lines
 
 
 def _drawable(values: Any) -> bool:
-    """Whether axes can be scaled to the values: sums and steps of them have to be floats."""
+    """Whether axes can be scaled to the values: their sums and steps must be finite floats."""
     largest = float(np.abs(values).max(initial=0.0))
     return not largest or DRAWABLE[0] < largest < DRAWABLE[1]
 
 
 def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
-    """What each picture shows, and how it is drawn in some axes."""
+    """The title of each picture, and the function that draws it in given axes."""
     found: list[tuple[str, Draw]] = []
     run = d.trace
     if run is not None and len(run.norm):
@@ -140,5 +140,5 @@ def pictures(d: Diagnosis) -> list[tuple[str, Draw]]:
         found.append(("Does the order matter? Does normalizing help?", display.plot))
     if d.trials:
         rates = {str(t.way): (t.rate, t.doubt) for t in d.trials}
-        found.append(("Errors on rows held out", WaysDisplay(rates, d.guess_rate).plot))
+        found.append(("Errors on held-out rows", WaysDisplay(rates, d.guess_rate).plot))
     return found

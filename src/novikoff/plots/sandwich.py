@@ -1,4 +1,4 @@
-"""The proof of a rule's bound as a picture: k·γ ≤ w·u ≤ ‖w‖ ≤ √k·R, and the run between."""
+"""The proof of a rule's bound as a picture: k·γ ≤ w·u ≤ ‖w‖ ≤ √k·R, and the run in between."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from novikoff.outward import ceil_count
 from novikoff.plots.style import (
     BLUE,
     GREEN,
@@ -13,7 +14,6 @@ from novikoff.plots.style import (
     PALE,
     RED,
     Floats,
-    bound_number,
     formula_of,
     new_axes,
     plain,
@@ -22,11 +22,11 @@ from novikoff.plots.style import (
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
 
-FAR = 4.0  # a bound up to so many times the updates made is shown on the axis
+FAR = 4.0  # a bound up to this multiple of the updates made is shown on the axis
 
 
 class SandwichDisplay:
-    """‖w‖ after each update between the line that pushes it up and the curve that holds it down.
+    """‖w‖ after each update, between its lower bound, a line, and its upper bound, a curve.
 
     Every update adds at least γ to w·u and at most R² to ‖w‖². The line k·γ meets the curve √k·R at
     k = (R/γ)²: no run gets past that point. The margin rule adds at most R² + 2β to ‖w‖²; the normalized rule
@@ -34,12 +34,12 @@ class SandwichDisplay:
 
     Parameters
     ----------
-    norm, along, lower, upper : arrays, one entry an update
+    norm, along, lower, upper : arrays, one entry per update
         ‖w‖, w·u, the lower line and the upper curve.
     bound : float
-        Where line and curve meet; infinite when γ ≤ 0.
+        The k at which line and curve meet; infinite when γ ≤ 0.
     rule : {"perceptron", "normalized", "margin"}
-        Whose proof it is, for the names of line, curve and bound.
+        The rule of the proof, for the names of line, curve and bound.
     n_classes : int
     separates : bool
         Whether γ > 0.
@@ -95,7 +95,7 @@ class SandwichDisplay:
     def plot(self, ax: Any = None, *, extend: bool | None = None, legend: bool = True) -> Self:
         """Draw in `ax`, or in a new figure.
 
-        `extend` goes on with line and curve up to where they meet; without it when that is not far.
+        `extend`: continue line and curve to where they meet; None does so if that is not far.
         """
         ax = new_axes(ax)
         made = len(self.norm)
@@ -114,7 +114,7 @@ class SandwichDisplay:
             ax.axvline(end, color=INK, lw=0.8, ls=":")
             formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
             ax.annotate(
-                f"{formula} = {bound_number(self.bound)}$".replace(",", "{,}"),
+                f"{formula} = {ceil_count(self.bound)}$".replace(",", "{,}"),
                 (end, 0.02),
                 xycoords=("data", "axes fraction"),
                 xytext=(-4, 0),

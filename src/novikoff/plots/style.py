@@ -1,7 +1,7 @@
-"""What the pictures share: colours, marks, and where they are drawn.
+"""The common parts of the pictures: colours, marks and axes.
 
-The colours are Okabe and Ito's, which people with any colour vision can tell apart. Nothing is said by colour
-alone: classes differ in their marks and lines in their dashes, so that a grey print says the same.
+The colours are Okabe and Ito's, which people with any colour vision can tell apart. Colour is
+never the only distinction: classes also differ in their marks and lines in their dashes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.exact.outward import ceil_count
-
 Floats = npt.NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
 INK, GREY, PALE = "#222222", "#777777", "#DDDDDD"
 CLASSES = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED)
 MARKS = ("o", "s", "^", "D", "v", "P")
-ROOM = 0.08  # of the data's extent, around it
+ROOM = 0.08  # margin around the data, relative to its extent
 SPREAD = 4.0  # extents that differ by less than this factor are drawn to one scale
 
 
@@ -42,7 +40,7 @@ def new_axes(ax: Any, **shape: Any) -> Any:
 
 
 def plain(ax: Any) -> None:
-    """Leave away the lines that say nothing."""
+    """Remove the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -59,26 +57,6 @@ def colour(k: int) -> str:
 
 def mark(k: int) -> str:
     return MARKS[k % len(MARKS)]
-
-
-def number(value: float) -> str:
-    """A number as a legend says it.
-
-    >>> number(5.0), number(1234567.0), number(0.00012345)
-    ('5', '1,234,567', '0.0001234')
-    """
-    if (value == round(value) and abs(value) < 1e4) or 100 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
-def bound_number(value: float) -> str:
-    """A bound as a legend says it: no less than it is.
-
-    >>> bound_number(5.0), bound_number(5.00001), bound_number(1234.5)
-    ('5', '5.001', '1,235')
-    """
-    return ceil_count(value)
 
 
 FORMULAS = {  # the bound of each rule, on the updates of 'margin' and on the mistakes of the others
@@ -103,11 +81,11 @@ def formula_of(rule: str, n_classes: int = 2, heaviest: float = 1.0) -> str:
 
 
 def in_the_plane(X: Any) -> Floats:
-    """Two features as float64, or an error that says so."""
+    """X as float64, or an error if it does not have two features."""
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(
-            f"a picture in the plane needs rows of 2 features, but X has the shape {X.shape}: "
+            f"a plot in the plane needs rows of 2 features, but X has the shape {X.shape}: "
             "choose two columns."
         )
     points: Floats = X
@@ -131,9 +109,9 @@ def grid(
 
 
 def to_one_scale(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    """Show this part of the plane, a unit being as long across as up where the extents are alike.
+    """Show this part of the plane, with equal units on both axes if the extents are similar.
 
-    Only then do right angles look right: w stands on the boundary.
+    Only then does w look perpendicular to the boundary.
     """
     ax.set_xlim(*xlim)
     ax.set_ylim(*ylim)
@@ -169,5 +147,5 @@ def label_indices(y: Any, classes: Any) -> Any:
     found = y[:, None] == classes[None, :]
     if not found.any(axis=1).all():
         first = y[~found.any(axis=1)][0].item()
-        raise ValueError(f"y has the label {first!r}, which is none of the classes {classes.tolist()}.")
+        raise ValueError(f"y has the label {first!r}, which is not one of the classes {classes.tolist()}.")
     return found.argmax(axis=1)

@@ -25,8 +25,8 @@ WAYS = ("voted", "averaged", "last")
 class VotesDisplay:
     """The regions that a `VotedPerceptron` assigns, by `predict_with`, with two features.
 
-    For two classes the shades of the first picture are the share of the votes, so that the fan of all
-    weight vectors of the run can be seen.
+    For two classes the shades of the first picture are the share of the votes, which shows the fan of
+    all weight vectors of the run.
 
     Parameters
     ----------
@@ -37,25 +37,25 @@ class VotesDisplay:
     ----------
     axes_ : array of three axes
     ax_, figure_ : the first of them, and their figure
-    errors_ : dict of way to the number of rows it gets wrong
+    errors_ : dict of way to its number of errors
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         if not hasattr(estimator, "predict_with"):
             raise TypeError(
-                f"{type(estimator).__name__} keeps no votes: fit a VotedPerceptron, whose run has all three."
+                f"{type(estimator).__name__} has no votes: fit a VotedPerceptron, which has all three ways."
             )
         self.X, self.y = in_the_plane(X), np.asarray(y)
         self.classes = list(estimator.classes_)
         self.labels = label_indices(y, estimator.classes_)
-        self.ways = {way: self._asked(estimator, way) for way in WAYS}
+        self.ways = {way: self._predicting(estimator, way) for way in WAYS}
         self.errors_ = {w: int(np.count_nonzero(m.predict(X) != self.y)) for w, m in self.ways.items()}
 
     @staticmethod
-    def _asked(estimator: Any, way: str) -> Any:
-        asked = copy.copy(estimator)  # shares what was learned; only how it is asked differs
-        asked.predict_with = way
-        return asked
+    def _predicting(estimator: Any, way: str) -> Any:
+        other = copy.copy(estimator)  # shares everything learned; only `predict_with` differs
+        other.predict_with = way
+        return other
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, axes: Any = None, **options: Any) -> Self:

@@ -1,4 +1,4 @@
-"""Ways to learn, beside one another."""
+"""Ways to learn, compared."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from novikoff.plots.style import BLUE, GREY, INK, new_axes, plain
 
 
 class WaysDisplay:
-    """The share of errors of each way on rows held out, with its standard error.
+    """The error rate of each way on held-out rows, with its standard error.
 
     Parameters
     ----------
     rates : mapping of name to (rate, standard error)
     guess : float, optional
-        The share of errors of always saying the most frequent class.
+        The error rate of always predicting the most frequent class.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class WaysDisplay:
         top = max(r + d for r, d in zip(rates, doubts, strict=True))
         end = max(top * 1.12, 0.01)
         for rate, height in zip(rates, at, strict=True):
-            side = "left" if rate < 0.05 * end else "center"  # not over the names
+            side = "left" if rate < 0.05 * end else "center"  # does not cover the names
             ax.annotate(
                 f"{rate:.2f} %",
                 (rate, height),
@@ -58,9 +58,9 @@ class WaysDisplay:
             )
         if self.guess is not None and 100 * self.guess < 1.5 * end:
             ax.axvline(100 * self.guess, color=INK, lw=1, ls="--")
-            said = "always the most frequent class"
+            caption = "always the most frequent class"
             ax.annotate(
-                said,
+                caption,
                 (100 * self.guess, 1.0),
                 xycoords=("data", "axes fraction"),
                 xytext=(-3, -3),
@@ -73,7 +73,7 @@ class WaysDisplay:
             end = max(end, 105 * self.guess)
         ax.set_yticks(at, [textwrap.fill(name, 22) for name in names], fontsize="small")
         ax.set_ylim(-0.5, len(names) - 0.4)
-        ax.set(xlabel="errors, % of the rows held out (bar: standard error)", xlim=(0, end))
+        ax.set(xlabel="errors, % of the held-out rows (bar: standard error)", xlim=(0, end))
         plain(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class WitnessDisplay:
     """The proof of inseparability in the plane: a few rows, and positive weights α on them.
 
-    With a bias the rows of one class, weighted, have the same mean as those of the other: a point in both
-    convex hulls, which no line has strictly on one side. Without a bias the y·x are shown, where a line
-    through the origin would need all of them on one side: their weighted mean is the origin.
+    With a bias, the weighted mean of the rows of one class equals that of the other class: a point in both
+    convex hulls, which rules out a separating line. Without a bias the y·x are shown, all of which would have
+    to be on one side of a line through the origin: their weighted mean is the origin.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class WitnessDisplay:
         self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
         if len(self.classes) != 2:
             raise ValueError(
-                f"the picture of a witness is for two classes, and there are {len(self.classes)}: choose two "
-                "that are not separable from one another."
+                f"a witness can be drawn for two classes only, but there are {len(self.classes)}: choose two "
+                "classes that are not separable."
             )
         self.rows = np.asarray(rows, dtype=np.int64)
         self.weights: Floats = np.array([float(w) for w in weights]) / float(sum(weights))
@@ -83,10 +83,10 @@ class WitnessDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw what `theory.separability` found.
+        """Draw a verdict of `theory.separability`.
 
-        `fit_intercept` says whether the verdict is about weights with a bias; without it that is assumed
-        where the witness proves as much, that is where both classes have the same weight.
+        `fit_intercept` states whether the verdict is about weights with a bias; None assumes a bias if the
+        witness proves inseparability with one, that is, if both classes have the same weight.
         """
         if verdict.verdict != "inseparable":
             raise ValueError(f"there is no witness to show: the verdict is {verdict.verdict!r}.")
@@ -122,12 +122,21 @@ class WitnessDisplay:
             self._hull(ax, Z[self.rows], GREY, "-")
         used = Z[self.rows]
         sizes = 70 + 230 * self.weights / self.weights.max()
-        said = f"witness: {len(self.rows)} rows, wide for large α"
+        caption = f"witness: {len(self.rows)} rows, wide for large α"
         ax.scatter(
-            used[:, 0], used[:, 1], s=sizes, facecolors="none", edgecolors=RED, lw=1.3, zorder=4, label=said
+            used[:, 0],
+            used[:, 1],
+            s=sizes,
+            facecolors="none",
+            edgecolors=RED,
+            lw=1.3,
+            zorder=4,
+            label=caption,
         )
-        said = "in both hulls" if self.lifted else "the origin, their weighted mean"
-        ax.scatter(*self.common_, marker="*", s=190, c=INK, edgecolors="white", lw=0.8, zorder=6, label=said)
+        caption = "in both hulls" if self.lifted else "the origin, their weighted mean"
+        ax.scatter(
+            *self.common_, marker="*", s=190, c=INK, edgecolors="white", lw=0.8, zorder=6, label=caption
+        )
         to_one_scale(ax, *window(np.concatenate([Z, self.common_[None]])))
         ax.set(xlabel="$x_1$" if self.lifted else "$y\\,x_1$", ylabel="$x_2$" if self.lifted else "$y\\,x_2$")
         if legend:
@@ -137,7 +146,7 @@ class WitnessDisplay:
 
     @staticmethod
     def _hull(ax: Any, points: Floats, shade: str, dash: str) -> None:
-        """The polygon of a few points; a segment or nothing where there is none."""
+        """The convex hull of a few points: a polygon, a segment or a point."""
         corners = convex_hull(points)
         if len(corners) > 2:
             ax.fill(corners[:, 0], corners[:, 1], color=shade, alpha=0.16, lw=0, zorder=1)

@@ -1,11 +1,5 @@
-"""What needs only rows and labels: separability, margins, certificates."""
+"""Proofs from rows and labels alone: separability, margins, certificates."""
 
-from __future__ import annotations
+from novikoff.lazy import attach
 
-from typing import Any
-
-from novikoff.lazy import resolve
-
-
-def __getattr__(name: str) -> Any:
-    return resolve(__name__, name, {})
+attach(__name__)

@@ -1,7 +1,7 @@
-"""Certificates: what is claimed of labelled rows, with witnesses that a small program can check.
+"""Certificates: claims about labelled rows, with witnesses that a small program can check.
 
-The checker (`novikoff.checker`) says what the claims mean; this module finds the witnesses, rounds every γ
-down and every ε up, and lets the checker verify all of it before anything is returned.
+The checker (`novikoff.checker`) defines the claims; this module finds the witnesses, rounds every γ down and
+every ε up, and has the checker verify every claim before anything is returned.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from novikoff import checker
 from novikoff.data.labels import Labels, as_text
 from novikoff.data.targets import label_array
 from novikoff.data.text_labels import taken
-from novikoff.exact.outward import root_up
 from novikoff.outfile import replacing
+from novikoff.outward import root_up
 from novikoff.proof import wholes
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.proof.separability import Watch, decide
+from novikoff.proof.search import Watch
+from novikoff.proof.separability import decide
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.training.weights import Floats, Scorer
 
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
 Claim = dict[str, Any]
 
-GAP = 1e-3  # of the bracket on γ that a certificate of separability carries
-PASSES = 1000  # over the rows, at most, to narrow it
+GAP = 1e-3  # relative gap of the bracket on γ in a certificate of separability
+PASSES = 1000  # the most passes over the rows to reach it
 KERNELS = (
     "linear",
     "poly",
     "monotone_conjunction",
-)  # whose values the checker computes exactly, from any rows
-TINY = 2.0**-900  # a margin below which whole numbers measure it
-DOWN = 1 - 2**-48  # more than the roundings of a quotient and of two roots
+)  # the checker computes their values exactly, from any rows
+TINY = 2.0**-900  # smaller margins are computed in integers
+DOWN = 1 - 2**-48  # covers the rounding of a quotient and two roots
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,11 @@ class Certificate:
     Parameters
     ----------
     content : dict
-        What the JSON file holds: see docs/certificates.md.
+        The content of the JSON file; see docs/certificates.md.
     said : tuple of str
-        The claims in words, once the checker has verified them; empty in a certificate that was only read.
+        The claims in words if the checker has verified them; empty for a certificate that was only read.
     interrupted : bool
-        Whether Ctrl-C ended the search for more.
+        Whether Ctrl-C ended the search early.
 
     Examples
     --------
@@ -75,38 +76,40 @@ class Certificate:
 
     @property
     def claims(self) -> list[Claim]:
-        """What is claimed, with the witnesses."""
+        """The claims, with their witnesses."""
         claims: list[Claim] = self.content.get("claims", [])
         return claims
 
     @property
     def digest(self) -> str:
-        """Of the rows and labels it is about."""
+        """The digest of its rows and labels."""
         return str(self.content.get("digest"))
 
     def verify(self, X: Any, y: Any, max_work: float = checker.MAX_WORK) -> list[str]:
-        """Check every claim against the rows: the claims in words, or `novikoff.checker.Refused`.
+        """Check every claim against the rows; return the claims in words or raise `novikoff.checker.Refused`.
 
-        Where that would take more than `max_work` steps it is `novikoff.checker.TooMuchWork`, which says
-        nothing about the claims.
+        If that would take more than `max_work` steps, raise `novikoff.checker.TooMuchWork`, which leaves the
+        claims undecided.
         """
         return checker.verify(checker.parse(self.to_json()), (X, y), max_work)
 
     def to_json(self) -> str:
-        """The certificate as text; every number in it is read back as it is."""
+        """The certificate as text; every number in it is read back unchanged."""
         return json.dumps(self.content, allow_nan=False, ensure_ascii=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, at once or not at all."""
+        """Write it to a file atomically."""
         with replacing(path) as file:
             file.write(self.to_json().encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
-        """A certificate from a file. Nothing is verified yet."""
+        """Read a certificate from a file, without verifying it."""
         content = checker.read_certificate(path)
         if not isinstance(content, dict):
-            raise checker.Refused(f"{os.fspath(path)} holds no certificate, but {type(content).__name__}")
+            raise checker.Refused(
+                f"{os.fspath(path)} does not hold a certificate, but {type(content).__name__}"
+            )
         return cls(content)
 
     def __str__(self) -> str:
@@ -129,25 +132,25 @@ def certify(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Certificate:
-    """What can be proved of labelled rows, in a form that `novikoff.checker` verifies.
+    """Proofs about labelled rows, in a form that `novikoff.checker` verifies.
 
     Parameters
     ----------
     X, y
-        The rows, dense or sparse, and a label for each.
+        The rows, dense or sparse, and one label per row.
     model : optional
-        Anything with `coef_`, `intercept_` and `classes_`, or a model that was loaded from a file: the number
-        of errors it makes, and that it separates the rows, if it does, are then what is claimed. Or a kernel
-        perceptron (linear, poly, monotone_conjunction) with the rows that it separated: that they are
-        separable in its space.
+        Anything with `coef_`, `intercept_` and `classes_`, or a model loaded from a file: the claims are then
+        its number of errors and, if so, that it separates the rows. Or a kernel perceptron (linear, poly,
+        monotone_conjunction) with the rows that it separated: the claim is that they are separable in its
+        space.
     trace : novikoff.theory.Trace, optional
-        A run of the plain perceptron on these rows: that it went so, and kept its bound, is claimed.
+        A run of the plain perceptron on these rows: the claim is this sequence of updates, with its bound.
     fit_intercept, intercept_scaling, ties
-        As in the estimators. A trace brings its own.
+        As in the estimators. A trace overrides them.
     time_limit : optional
-        Seconds that the search may take, about.
+        Approximate limit on the search, in seconds.
     watch : optional
-        Called with a text and, where known, the fraction that is done.
+        Called with a text and, if known, the fraction done.
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning: the claims
         are then about the rounded rows.
@@ -155,15 +158,15 @@ def certify(
     Returns
     -------
     Certificate
-        Without model and trace: that the rows are *separable* with a margin of at least γ, and that no margin
-        is above ε; or that they are *inseparable*; or, where a limit or Ctrl-C ended the search, only that no
-        margin is above ε. All of it has been verified.
+        Without model and trace, the claim is that the rows are *separable* with a margin of at least γ, and
+        no margin is above ε; or that they are *inseparable*; or, if a limit or Ctrl-C ended the search, only
+        that no margin is above ε. All claims have been verified.
 
     Raises
     ------
     ValueError
-        For bad rows or labels, a model that is not linear in the rows as they are, or a run that a
-        certificate cannot speak of.
+        For invalid rows or labels, a model that is not linear in the given rows, or a run that a certificate
+        does not cover.
     """
     if ties not in ("positive", "mistake"):
         raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
@@ -190,9 +193,7 @@ def certify(
         claims, interrupted = _verdict_claims(problem, ties, time_limit, watch)
         claims = [claim for claim in claims if claim.get("epsilon", 0.0) < math.inf]
         if not claims:
-            raise ValueError(
-                "nothing was proved that floats can state: no margin is known to be below 1.8e308."
-            )
+            raise ValueError("no proof fits into floats: the margin is not known to be below 1.8e308.")
     else:
         claims = []
     work = _Work(problem, y, ties)
@@ -205,7 +206,7 @@ def certify(
 
 
 class _Work:
-    """The rows as the checker sees them."""
+    """The rows in the checker's form."""
 
     def __init__(self, problem: Problem, y: Labels, ties: str) -> None:
         self.problem, self.ties, self.rows = problem, ties, (problem.X, y)
@@ -253,7 +254,7 @@ def _verdict_claims(
 
 
 def _lower_claim(problem: Problem, coef: Any, intercept: Any) -> Claim | None:
-    """That these vectors, of floats or of integers, separate the rows, with a γ that is safe; None if not."""
+    """The claim that these vectors (floats or integers) separate the rows, with a safe γ; else None."""
     if (intercept != 0).any() and not problem.bias:
         return None
     if coef.dtype == object:
@@ -272,7 +273,7 @@ def _lower_claim(problem: Problem, coef: Any, intercept: Any) -> Claim | None:
     gamma = 0.0
     if problem.is_moderate and least < math.inf:
         gamma = math.nextafter(DOWN * (least / checker.root(square)), 0.0)
-    if not TINY < gamma < math.inf:  # floats do not reach so far
+    if not TINY < gamma < math.inf:  # beyond the range of floats
         exact = wholes.least(problem, coef, intercept)
         if not exact > 0:
             return None
@@ -281,7 +282,7 @@ def _lower_claim(problem: Problem, coef: Any, intercept: Any) -> Claim | None:
 
 
 def _upper_claim(problem: Problem, alpha: Floats) -> Claim:
-    """That no margin is above ‖Σ α z‖/Σα; without an α, above the shortest z."""
+    """The claim that no margin is above ‖Σ α z‖/Σα or, if α = 0, above the shortest ‖z‖."""
     alpha = np.maximum(np.asarray(alpha, dtype=np.float64), 0.0)
     if problem.is_joint:
         alpha[np.arange(problem.n_rows), problem.labels] = 0.0
@@ -305,16 +306,16 @@ def _combined(problem: Problem, rows: Any, rivals: Any, weights: Floats) -> tupl
     used, places = np.unique(rows, return_inverse=True)
     part = problem.some(used)
     labels = taken(part.classes, part.labels)
-    beside = checker.Checker(_content(problem, "positive", "", []), checker.Data(part.X, labels))
+    verifier = checker.Checker(_content(problem, "positive", "", []), checker.Data(part.X, labels))
     bits = checker.bits_of(weights)
     numbers = checker.wholes(weights, bits).tolist()
-    pairs = beside.pairs(places.tolist(), rivals.tolist())
-    return beside.length(pairs, numbers) / (1 << 2 * bits), Fraction(sum(numbers), 1 << bits)
+    pairs = verifier.pairs(places.tolist(), rivals.tolist())
+    return verifier.length(pairs, numbers) / (1 << 2 * bits), Fraction(sum(numbers), 1 << bits)
 
 
 # ---- models ------------------------------------------------------------------------------------------
 def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
-    """(coef, intercept, classes) of anything linear."""
+    """(coef, intercept, classes) of a linear model."""
     _check_unscaled(model)
     if hasattr(model, "weights") and hasattr(model, "classes"):
         coef, intercept = model.weights()
@@ -323,8 +324,8 @@ def _weights_of(model: Any) -> tuple[Floats, Floats, Labels]:
         coef, intercept, classes = model.coef_, getattr(model, "intercept_", 0.0), model.classes_
     else:
         raise ValueError(
-            f"{type(model).__name__} has no coef_ and classes_, so it is no fitted linear model that can be "
-            "certified."
+            f"{type(model).__name__} has no coef_ and classes_, so it cannot be certified: pass a fitted "
+            "linear model."
         )
     coef = np.array(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64, ndmin=2)
     intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef)).copy()
@@ -337,12 +338,12 @@ def _check_unscaled(model: Any) -> None:
     if getattr(model, "scaling", None) is not None:
         raise ValueError(
             f"the model scales rows (scale={model.scaling.kind!r}) before it sees them, but a certificate is "
-            "about the rows as they are: scale the data first, and fit and certify the scaled rows."
+            "about the given rows: scale the data first, then fit and certify the scaled rows."
         )
 
 
 def _with_classes(problem: Problem, classes: Labels) -> Problem:
-    """The problem with a model's classes, in the model's order."""
+    """The problem with the model's classes, in the model's order."""
     names = [as_text(label) for label in classes.tolist()]
     found = [as_text(label) for label in problem.classes.tolist()]
     counts = np.bincount(problem.labels, minlength=len(found))
@@ -375,14 +376,14 @@ def _errors(problem: Problem, coef: Floats, intercept: Floats, ties: str, claim:
     if ties == "positive":
         return int(np.count_nonzero(scorer.predict(problem.X) != problem.labels))
     content = _content(problem, ties, "", [])
-    beside = checker.Checker(content, checker.Data(problem.X, taken(problem.classes, problem.labels)))
-    w, rows = beside.model(claim), np.arange(problem.n_rows)
-    with np.errstate(all="ignore"):  # ties between float scores are not exact ones: the checker's are
-        return int(beside.wrong(w, rows).any(axis=1).sum())
+    verifier = checker.Checker(content, checker.Data(problem.X, taken(problem.classes, problem.labels)))
+    w, rows = verifier.model(claim), np.arange(problem.n_rows)
+    with np.errstate(all="ignore"):  # float ties may be inexact: the checker's are exact
+        return int(verifier.wrong(w, rows).any(axis=1).sum())
 
 
 def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
-    """That the last α of a kernel model separate the rows, with the largest γ that is safe."""
+    """The claim that the last α of a kernel model separate the rows, with the largest safe γ."""
     _check_unscaled(model)
     name = dual.kernel.title
     if name not in KERNELS:
@@ -394,8 +395,8 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
     support = dual.support
     if support.max() >= problem.n_rows or not _same_rows(problem.some(support).X, dual.vectors):
         raise ValueError(
-            "the supports of the model are not among the rows, by their numbers: certify the rows that it "
-            "was fitted to, in their order."
+            "the supports of the model are not the rows with these numbers: certify the rows that it was "
+            "fitted to, in the same order."
         )
     numbers = {"gamma": 1.0, "coef0": 0.0, "degree": 1}
     if name == "poly":
@@ -412,13 +413,13 @@ def _kernel_claim(problem: Problem, ties: str, model: Any, dual: Any) -> Claim:
         "alpha": alpha[used].T.tolist(),
     }
     rows = checker.Data(problem.X, taken(problem.classes, problem.labels))
-    beside = checker.Checker(_content(problem, ties, "", []), rows)
-    scores, square = beside.dual(claim)
-    least, row = min((beside.gap(scores, row), row) for row in range(problem.n_rows))
+    verifier = checker.Checker(_content(problem, ties, "", []), rows)
+    scores, square = verifier.dual(claim)
+    least, row = min((verifier.gap(scores, row), row) for row in range(problem.n_rows))
     if least <= 0:
         raise ValueError(
             f"the last α of the model do not separate the rows (row {row} is not strictly on its own side): "
-            "fit for more epochs, or with another kernel."
+            "fit with more epochs or another kernel."
         )
     inverse = square / least**2  # of γ²
     gamma = 0.0
@@ -437,7 +438,7 @@ def _same_rows(ours: Any, theirs: Any) -> bool:
 # ---- runs --------------------------------------------------------------------------------------------
 def _check_trace(trace: Trace, problem: Problem) -> None:
     if trace.rule != "perceptron":
-        raise ValueError(f"the run has rule={trace.rule!r}; a certificate speaks of 'perceptron' only.")
+        raise ValueError(f"the run has rule={trace.rule!r}; a certificate is possible for 'perceptron' only.")
     if trace.n_rows != problem.n_rows or len(trace.classes) != problem.n_classes:
         raise ValueError(
             f"the run was made on {trace.n_rows} rows of {len(trace.classes)} classes, but there are "
@@ -446,13 +447,13 @@ def _check_trace(trace: Trace, problem: Problem) -> None:
 
 
 def _run_claim(work: _Work, trace: Trace) -> Claim:
-    """That the run went so, with the smallest ε = 16^k·2⁻⁵³·R² that is enough; 0 if all was exact.
+    """The claim that the run made these updates, with the smallest sufficient ε = 16^k·2⁻⁵³·R²; 0 if exact.
 
-    The checker takes no ε beyond 2⁻²⁰·R².
+    The checker accepts no ε beyond 2⁻²⁰·R².
     """
     problem = work.problem
     separating = _lower_claim(problem, *problem.coefficients(trace.u))
-    if separating is None:  # u was rounded, or the run was looked at beside another u
+    if separating is None:  # u was rounded, or the trace has another u
         verdict = decide(problem, ties=trace.ties)
         if isinstance(verdict, Separable):
             separating = _lower_claim(problem, verdict.coef, verdict.intercept)

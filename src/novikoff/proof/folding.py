@@ -1,9 +1,9 @@
 """Rows of extreme sizes as rows that floats can measure: x̃ times its weight, times a power of two.
 
-Squares of numbers beyond about 1e±150 overflow or vanish. Here every number is taken apart into a mantissa
-and an exponent, so that a product neither overflows nor vanishes before it is multiplied by the power of two
-that brings the largest to about 1. A folded number is off by at most 2⁻⁵³ of itself, which is the rounding
-of weight·x (none without weights), or 2⁻¹⁰⁷⁴ where it vanishes beside the largest.
+Squares of numbers beyond about 1e±150 overflow or underflow. Here every number is split into a mantissa and
+an exponent, so a product neither overflows nor underflows before it is multiplied by the power of two that
+brings the largest to about 1. A folded number has a relative error of at most 2⁻⁵³, from the rounding of
+weight·x (none without weights), or an absolute error of at most 2⁻¹⁰⁷⁴ if it then underflows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NONE = -5000  # the exponent of a zero: less than any other
 
 
 def times(values: Any, power: Any) -> Floats:
-    """Numbers multiplied by 2^power, which may be more than any float; infinite where that is no float.
+    """Numbers multiplied by 2^power, which may exceed any float; infinite on overflow.
 
     >>> times([1.0, -3.0], 1030).tolist(), times(5e-324, 2000).item() == 2.0**926
     ([inf, -inf], True)
@@ -36,7 +36,7 @@ def _joined(mantissa: Floats, exponent: Any) -> Floats:
 
 
 def unit(u: Any) -> Floats:
-    """u/‖u‖, whatever its size; 0 where u is.
+    """u/‖u‖, for u of any size; 0 if u is 0.
 
     >>> unit([0.0, 1e308]).tolist(), unit([-5e-324, 0.0]).tolist(), unit([0.0]).tolist()
     ([0.0, 1.0], [-1.0, 0.0], [0.0])
@@ -51,7 +51,7 @@ def unit(u: Any) -> Floats:
 
 
 def lifted(X: Any, bias: float) -> Any:
-    """(x, c) as floats, without the c where that is 0."""
+    """(x, c) as floats, without c if it is 0."""
     X = X.astype(np.float64)
     if not bias:
         return X
@@ -64,7 +64,7 @@ def lifted(X: Any, bias: float) -> Any:
 
 
 def exponents(X: Any, weights: Floats | None) -> Ints:
-    """e for every row, the least with |weight·x| < 2^e for its numbers; `NONE` for a row of zeros."""
+    """For every row, the least e with |weight·x| < 2^e for all its numbers; `NONE` for a row of zeros."""
     values = X.data if is_sparse(X) else X
     each = np.where(values == 0, NONE, np.frexp(values)[1])
     if is_sparse(X):
@@ -78,7 +78,7 @@ def exponents(X: Any, weights: Floats | None) -> Ints:
 
 
 def folded(X: Any, weights: Floats | None, power: Any) -> Any:
-    """weight·x·2^power, with one power for all, or one a row."""
+    """weight·x·2^power, with one power for all rows or one per row."""
     factor, more = np.frexp(np.ones(X.shape[0]) if weights is None else weights)
     more = more + power
     if not is_sparse(X):

@@ -1,9 +1,9 @@
-"""Radius, margins, distances; the reductions from a threshold and from any norms; the 0–1 risk.
+"""Radius, margins, distances; the reductions of a threshold and of norms; the 0–1 risk.
 
-All of it is about the vectors z of `novikoff.proof.problem`. The margin of z under u is u·z/‖u‖
+Everything here is about the vectors z of `novikoff.proof.problem`. The margin of z under u is u·z/‖u‖
 (geometric) or u·z (functional). With an intercept everything is measured in the lifted space x̃ = (x, c),
-where the vector is (coef, intercept/c): this is the margin that the bounds are about, and never more than
-the one that a free intercept would give, since (coef, intercept/c) is no shorter than coef.
+where the vector is (coef, intercept/c): the bounds are about this margin, which is never more than that with
+a free intercept, since (coef, intercept/c) is no shorter than coef.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from novikoff.training.weights import Floats, Scorer
 
 # ---- vectors -----------------------------------------------------------------------------------------
 def length(u: Any) -> float:
-    """‖u‖, computed so that squares neither overflow nor vanish.
+    """‖u‖, computed so that squares neither overflow nor underflow.
 
     >>> length(np.array([3e300, 4e300]))
     5e+300
@@ -53,7 +53,7 @@ def as_vector(problem: Problem, u: Any) -> Floats:
         raise ValueError(
             f"u has the shape {vector.shape}, but vectors of these rows have {problem.shape}"
             + (", the bias coordinate last: pass (coef, intercept), or" if problem.bias else ":")
-            + (" fit_intercept=False." if problem.bias else " one number a feature and class.")
+            + (" fit_intercept=False." if problem.bias else " one number per feature and class.")
         )
     return _finite(vector)
 
@@ -74,8 +74,8 @@ def _of_classes(problem: Problem, u: Floats, classes: Any) -> Floats:
         return u
     if sorted(np.asarray(classes).tolist()) != sorted(problem.classes.tolist()):
         raise ValueError(
-            f"the model tells {np.asarray(classes).tolist()} apart, but the labels are "
-            f"{problem.classes.tolist()}: give rows of all its classes."
+            f"the model has the classes {np.asarray(classes).tolist()}, but the rows have "
+            f"{problem.classes.tolist()}: pass rows of exactly the model's classes."
         )
     places = [np.asarray(classes).tolist().index(c) for c in problem.classes.tolist()]
     return u[places] if problem.is_joint else -u
@@ -88,11 +88,11 @@ def _finite(u: Floats) -> Floats:
 
 
 def direction(problem: Problem, u: Any) -> tuple[Floats, float]:
-    """`as_vector` with its length, which must not be 0."""
+    """`as_vector` and its length, which must not be 0."""
     vector = as_vector(problem, u)
     norm = length(vector)
     if not norm:
-        raise ValueError("u is zero, which is no direction: a margin needs u ≠ 0.")
+        raise ValueError("u is zero and has no direction: a margin needs u ≠ 0.")
     return vector, norm
 
 
@@ -107,7 +107,7 @@ def radius(
 ) -> float:
     """R: the largest norm of a row, with its bias coordinate, times its weight; rounded up.
 
-    For three classes or more the bounds use √2 times it, since an update moves two vectors.
+    With three classes or more the bounds use √2·R, since an update moves two vectors.
 
     >>> radius([[3.0, 4.0], [1.0, 0.0]], fit_intercept=False)
     5.0
@@ -125,7 +125,7 @@ def radius(
 
 
 def by_row(problem: Problem, scores: Floats) -> Floats:
-    """The smallest of each row's scores: of its class against the best rival."""
+    """The smallest score of each row: that of its class against the best rival."""
     smallest: Floats = scores.min(axis=1) if problem.is_joint else scores
     return smallest
 
@@ -136,7 +136,7 @@ def margins(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> 
     Parameters
     ----------
     X, y : rows and labels
-        Dense or sparse. With three classes or more the margin of a row is that against its best rival.
+        Dense or sparse. With three classes or more the margin of a row is against its best rival.
     u : array of the lifted space, (coef, intercept), or a fitted model
     kind : {'geometric', 'functional'}
     **lift : fit_intercept=True, intercept_scaling=1.0, sample_weight=None, rounding="never"
@@ -145,7 +145,7 @@ def margins(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> 
 
     Returns
     -------
-    array with one number a row; the sign is that of the real number.
+    array with one number per row, whose sign is exact.
 
     >>> margins([[2.0, 1.0], [-1.0, 0.0]], [1, -1], np.array([2.0, 0.0]), fit_intercept=False)
     array([2., 1.])
@@ -161,8 +161,8 @@ def margins(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> 
 def margin(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> float:
     """The smallest margin of all rows: γ_u. Positive exactly where u separates the data.
 
-    The smallest u·z is found exactly. A geometric margin is rounded down: it is no more than γ as a real
-    number; a functional one to the nearest. Parameters as in `margins`.
+    The smallest u·z is found exactly. A geometric margin is rounded down, so as a real number it is no more
+    than γ; a functional one is rounded to nearest. Parameters as in `margins`.
 
     >>> margin([[2.0, 1.0], [-1.0, 0.0]], [1, -1], ([[1.0, 0.0]], [0.5]))  # (1, 0, ½) is √1.25 long
     0.4472135954999579
@@ -175,18 +175,18 @@ def margin(X: Any, y: Any, u: Any, *, kind: str = "geometric", **lift: Any) -> f
 
 
 def margin_of(problem: Problem, u: Any) -> float:
-    """γ_u of a problem that has been read, rounded down."""
+    """γ_u of a problem that has already been read, rounded down."""
     return problem.margin(direction(problem, u)[0])
 
 
 def stepped(problem: Problem, rule: str) -> Problem:
-    """The problem whose z are what the rule adds to w: for 'normalized' every row scaled to norm 1."""
+    """The problem whose z are the steps of the rule: for 'normalized' every row is scaled to norm 1."""
     if rule != "normalized":
         return problem
     norms, weights = row_lengths(problem.X, problem.bias), problem.weights
     sizes = norms[norms > 0] if weights is None else np.concatenate([norms[norms > 0], weights])
     if not (MODERATE[0] < float(sizes.min(initial=1.0)) and float(sizes.max(initial=1.0)) < MODERATE[1]):
-        X = folding.lifted(problem.X, problem.bias)  # each row multiplied by a power of two of its own
+        X = folding.lifted(problem.X, problem.bias)  # each row multiplied by its own power of two
         X = folding.folded(X, None, -folding.exponents(X, None))
         problem, norms = replace(problem, X=X, bias=0.0), row_lengths(X, 0.0)
     factors = 1 / np.where(norms > 0, norms, 1.0)
@@ -194,10 +194,10 @@ def stepped(problem: Problem, rule: str) -> Problem:
 
 
 def unit_bracket(problem: Problem, lower: float, upper: float) -> tuple[float, float]:
-    """γₙ of a problem, from the bracket of its `stepped` twin, whose rows are of norm 1 up to rounding.
+    """The bracket on γₙ of a problem, from that of `stepped`, whose rows have norm 1 up to rounding.
 
-    A row's factor is off by a relative `slack` at most, so u·z is, and a combination of the z by no more than
-    that times the longest z; and where a coordinate, or weight, vanishes beside others, by `lost`.
+    Each row's factor, and so u·z, has a relative error of at most `slack`; a combination of the z is off by
+    at most `slack` times the longest z. A coordinate or weight that underflows adds an error of `lost`.
     """
     slack = (problem.width + 16) * 2.0**-51
     heaviest = 1.0 if problem.weights is None else float(problem.weights.max())
@@ -225,7 +225,7 @@ def _plane(x: Any, u: Any) -> tuple[Floats, Floats, float, float]:
 
 
 def project(x: Any, u: Any) -> Floats:
-    """The projection of x (one point, or one a row) onto the line along u: (u·x/u·u)·u.
+    """The projection of x (one point, or one per row) onto the line along u: (u·x/u·u)·u.
 
     >>> project([3.0, 4.0], [2.0, 0.0])
     array([3., 0.])
@@ -258,9 +258,9 @@ def foot(x: Any, u: Any) -> Floats:
 # ---- reductions --------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Reduction:
-    """What a reduction does to R, to the margin of u, and to the bound (R/γ)²; and the way back.
+    """The effect of a reduction on R, the margin of u and the bound (R/γ)²; and its inverse for vectors.
 
-    Margins and bounds are None where no u was given.
+    Margins and bounds are None if no u was given.
     """
 
     name: str
@@ -273,7 +273,7 @@ class Reduction:
     bias: float = field(default=0.0)  # the coordinate that was added; 0: none
 
     def back(self, u: Any) -> tuple[Floats, float]:
-        """(coef, intercept) for the data as they were, from a vector for the reduced data."""
+        """(coef, intercept) for the original data, from a vector for the reduced data."""
         u = np.asarray(u, dtype=np.float64).ravel()
         return (u[:-1], float(u[-1] * self.bias)) if self.bias else (u, 0.0)
 
@@ -302,13 +302,13 @@ def reduce_threshold(
 
     R̃² = R² + c², and the margin of u falls by the factor √(1 + θ²/c²) for ‖u‖ = 1. With c = R and |θ| ≤ R
     (a plane that misses the ball says nothing about the rows) both squares at most double: the bound is at
-    most 4·(R/γ)², where γ is the margin with the threshold. A small c makes the threshold expensive, a
-    large one makes R so.
+    most 4·(R/γ)², where γ is the margin with the threshold. A small c reduces the margin, a large c
+    increases R̃.
 
     Parameters
     ----------
     X, y : rows and labels of two classes
-    u : array of one number a feature, optional
+    u : array of one number per feature, optional
         A direction to follow through the reduction.
     threshold : float
         θ of that direction.
@@ -319,8 +319,8 @@ def reduce_threshold(
     -------
     (rows with the coordinate c added, Reduction)
 
-    >>> _, told = reduce_threshold([[10.0], [12.0]], [1, -1], [-1.0], threshold=-11.0)
-    >>> round(told.margin_before, 6), round(told.margin, 6)
+    >>> _, reduced = reduce_threshold([[10.0], [12.0]], [1, -1], [-1.0], threshold=-11.0)
+    >>> round(reduced.margin_before, 6), round(reduced.margin, 6)
     (1.0, 0.737154)
     """
     plain = read_problem(X, y, fit_intercept=False)
@@ -333,7 +333,7 @@ def reduce_threshold(
         normal, norm = direction(plain, np.asarray(u, dtype=np.float64).ravel())
         before = read_problem(X, y).smallest(np.append(normal, -threshold)).value / norm
         after = margin_of(lifted, np.append(normal, -threshold / c))
-    told = Reduction(
+    reduced = Reduction(
         "threshold to one more coordinate",
         R,
         lifted.radius(),
@@ -343,24 +343,24 @@ def reduce_threshold(
         _quotient(lifted.radius(), after),
         c,
     )
-    return _unsigned(lifted), told
+    return _unsigned(lifted), reduced
 
 
 def reduce_norm(
     X: Any, y: Any, u: Any = None, *, fit_intercept: bool = True, intercept_scaling: float = 1.0
 ) -> tuple[Any, Reduction]:
-    """From any norms to 1: every row, with its bias coordinate, divided by its norm. u stays as it is.
+    """Every row, with its bias coordinate, divided by its norm. u is unchanged.
 
     A perceptron on the new rows is the normalized rule on the old. R becomes 1, and a row's margin m
-    becomes m/‖x‖ ≥ m/R: so γ_n ≥ γ/R, and the bound 1/γ_n² is never more than (R/γ)². (The mistakes
-    themselves may be: a bound is not a count.)
+    becomes m/‖x‖ ≥ m/R if m ≥ 0: so γ_n ≥ γ/R, and the bound 1/γ_n² is never more than (R/γ)². (The number of
+    mistakes may still be larger: a bound is not a count.)
 
     Returns
     -------
     (rows of norm 1, which need no intercept any more, Reduction)
 
-    >>> X, told = reduce_norm([[10.0, 1.0], [0.0, -1.0]], [1, -1], [0.0, 1.0], fit_intercept=False)
-    >>> round(told.bound_before, 6), round(told.bound, 6)
+    >>> X, reduced = reduce_norm([[10.0, 1.0], [0.0, -1.0]], [1, -1], [0.0, 1.0], fit_intercept=False)
+    >>> round(reduced.bound_before, 6), round(reduced.bound, 6)
     (101.0, 101.0)
     >>> print(reduce_norm([[10.0, 10.0], [0.0, -1.0]], [1, -1], [0.0, 1.0], fit_intercept=False)[1])
     rows to norm 1
@@ -379,7 +379,7 @@ def reduce_norm(
         vector, norm = direction(problem, u)
         before = margin_of(problem, vector)
         after = stepped(problem, "normalized").smallest(vector).value / norm
-    told = Reduction(
+    reduced = Reduction(
         "rows to norm 1",
         problem.radius(),
         1.0,
@@ -391,12 +391,12 @@ def reduce_norm(
     )
     rows = _unsigned(problem)
     factors = 1 / norms
-    return (sp.diags_array(factors) @ rows).tocsr() if is_sparse(rows) else rows * factors[:, None], told
+    return (sp.diags_array(factors) @ rows).tocsr() if is_sparse(rows) else rows * factors[:, None], reduced
 
 
 def _two_classes(problem: Problem) -> None:
     if problem.is_joint:
-        raise ValueError(f"reductions are of two classes, but y has {problem.n_classes}.")
+        raise ValueError(f"reductions need two classes, but y has {problem.n_classes}.")
 
 
 def _unsigned(problem: Problem) -> Any:
@@ -417,12 +417,12 @@ def empirical_risk(
     sample_weight: Any = None,
     rounding: str = "never",
 ) -> float:
-    """The share of rows that u gets wrong: the mean 0–1 loss, decided exactly, weighted by the weights.
+    """The share of rows that u gets wrong: the mean 0–1 loss, decided exactly, with the sample weights.
 
-    A score of exactly 0 is wrong for the first class (`ties='positive'`) or for either (`'mistake'`); of
-    three classes or more the lowest with the highest score is predicted, or the lowest other than y. Of a
-    voted perceptron these are its last weights, which is what its `coef_` holds; its votes are its own
-    `score`.
+    A score of exactly 0 is wrong for the first class (`ties='positive'`) or for either (`'mistake'`). With
+    three classes or more the prediction is the lowest class with the highest score; with `'mistake'`, the
+    lowest such class other than y. For a voted perceptron this tests its last weights, its `coef_`; use its
+    method `score` for the votes.
 
     >>> X, y = [[1.0], [0.0], [-1.0]], [1, 1, -1]
     >>> empirical_risk(X, y, [1.0], fit_intercept=False)
@@ -448,7 +448,7 @@ def wrong_rows(problem: Problem, u: Floats, ties: str = "positive") -> Any:
     """Which rows u gets wrong under the tie rule: an array of booleans."""
     coef, intercept = problem.coefficients(u)
     wrong = Scorer.from_weights(coef, intercept).predict(problem.X, -1) != problem.labels
-    if ties == "mistake":  # also those that would be wrong were ties resolved the other way round
+    if ties == "mistake":  # also those that are wrong with ties resolved the other way
         if problem.is_joint:
             last = problem.n_classes - 1
             other = last - Scorer.from_weights(coef[::-1], intercept[::-1]).predict(problem.X, -1)

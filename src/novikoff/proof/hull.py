@@ -98,12 +98,12 @@ class Hull:
         rows, m = rows_of(part), len(self.pairs)
         own = problem.labels[numbers].astype(np.int64)
         self.effort.charge((m + k) * self._stored(part))
-        panel = _core.Panel("linear", 1.0, 0.0, 1, self.bias**2, rows, np.arange(k))
+        panel = _core.Panel(_core.Kernel("linear", offset=self.bias**2), rows, np.arange(k))
         self.parts.append((rows, k))
         products = np.empty((m + k, k))
         begin = 0
         for some, count in self.parts:
-            panel.values(some, None, 0, count, products[begin : begin + count])
+            panel.values(some, 0, count, products[begin : begin + count])
             begin += count
         if rivals is None:
             self.own = np.zeros(m + k, dtype=np.int64)

@@ -6,11 +6,11 @@ By duality γ is also the distance of the hull of the z from the origin: for eve
     min u·z  ≤  γ  ≤  ‖Σ α z‖,
 
 with equality on both sides for the nearest point w = Σ α z of the hull and u = w/‖w‖. A perceptron's w and
-the counts of its updates are such a pair already. From there: the nearest point of the hull of a few z, the
-working set (MDM and Wolfe's method, see `minnorm`); one pass over all rows for the smallest u·z, which gives
-a lower bound; the z with the smallest products enter the working set; and again. ‖w‖ falls with every pass.
-When the hull contains the origin, so does in the end that of the working set, and the upper bound is 0 up to
-rounding.
+its update counts are already such a pair. Starting from it, each iteration finds the nearest point of the
+hull of a few z, the working set (MDM and Wolfe's method, see `minnorm`), makes one pass over all rows for the
+smallest u·z, which is a lower bound, and adds the z with the smallest products to the working set. ‖w‖ falls
+with every pass. If the hull contains the origin, the hull of the working set finally does too, and the upper
+bound is 0 up to rounding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
 from novikoff.data.threads import threads
-from novikoff.exact.outward import ceil_text, floor_text
+from novikoff.outward import ceil_text, floor_text
 from novikoff.proof.folding import times
 from novikoff.proof.minnorm import nearest
 from novikoff.proof.problem import Pairs, Problem, one_blas_thread, read_problem
@@ -37,22 +37,20 @@ from novikoff.proof.wholes import distance, margin
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
-from novikoff.training.weights import Floats, Settings, width
+from novikoff.training.weights import AS_GIVEN, Floats, Settings, width
 
 Watch = Callable[[str, float | None], object]
 
 EPOCHS = 3  # of the perceptron that finds the first working set
-ORIGIN = (
-    1e-12  # relative to R: a hull that comes so near to the origin contains it for all that floats can say
-)
+ORIGIN = 1e-12  # relative to R: a hull this close to the origin contains it up to rounding
 UNIT = 2.0**-53
-TINY = 2.0**-900  # a margin below which whole numbers measure it
-TOLERANCE = 1e-15  # relative to R²: how far products of the Gram matrix are to be trusted
-MDM_FROM, MDM_SLICES = 1000, 10  # support from which on MDM comes before Wolfe's method; 2 steps a point each
-SAMPLE_FROM, SAMPLE_SHARE = 20_000, 8  # rows from which on every eighth, at random, is looked at first
+TINY = 2.0**-900  # smaller margins are computed in integers
+TOLERANCE = 1e-15  # accuracy of products of the Gram matrix, relative to R²
+MDM_FROM, MDM_SLICES = 1000, 10  # support size from which MDM precedes Wolfe's method; 2 steps per point each
+SAMPLE_FROM, SAMPLE_SHARE = 20_000, 8  # from this many rows, a random eighth is searched first
 SAMPLE_GAP, SAMPLE_PASSES = 0.01, 20
-SLICE = 1 << 29  # products in a native call, after which Python may interrupt
-SMALL = 1 << 20  # bytes of rows below which one thread is as good as more
+SLICE = 1 << 29  # products per native call, after which Python may interrupt
+SMALL = 1 << 20  # bytes of rows below which more threads do not help
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +78,7 @@ class MaxMargin:
 
     @property
     def gap(self) -> float:
-        """How far apart the bounds are, in relation to the upper one; 0 where both are 0."""
+        """(upper − lower)/upper; 0 if both are 0."""
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
     @property
@@ -89,7 +87,7 @@ class MaxMargin:
 
     @property
     def support(self) -> Pairs:
-        """The pairs whose α is positive: row numbers, or row·K + class."""
+        """The pairs with positive α: row numbers, or row·K + class."""
         return np.flatnonzero(self.alpha.ravel())
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,14 +130,14 @@ def max_margin(
 
     Parameters
     ----------
-    X, y : rows and their labels; dense or sparse, two classes or more (then the joint margin of one vector a
-        class). Labels −1 and +1 may be all of one kind.
-    gap : the bounds are brought to (upper − lower) ≤ gap·upper.
+    X, y : rows and their labels; dense or sparse, two classes or more (for three or more, the joint margin
+        of one vector per class). Labels −1 and +1 may all be equal.
+    gap : the search ends when (upper − lower) ≤ gap·upper.
     fit_intercept, intercept_scaling : the margin is measured in the lifted space (x, intercept_scaling).
     sample_weight : multiplies z.
-    max_passes, time_limit : passes over all rows, seconds; the bracket reached by then is returned.
-    start : where to begin: a fitted linear estimator or model, (coef, intercept), a `MaxMargin` or a verdict
-        `Separable`; by default a few epochs of the perceptron.
+    max_passes, time_limit : limits on passes over all rows and on seconds; the best bracket is returned.
+    start : a fitted linear estimator or model, (coef, intercept), a `MaxMargin` or a verdict `Separable`;
+        by default a few epochs of the perceptron.
     watch : called as watch(text, fraction) after every pass.
     rounding : "nearest" rounds numbers that no double holds, with a warning; "never" refuses them.
 
@@ -162,9 +160,9 @@ def max_margin(
         rounding=rounding,
     )
     if not (isinstance(gap, int | float) and 0 <= gap < math.inf):
-        raise ValueError(f"gap={gap!r} is not possible: expected a number from 0 on, such as 1e-6.")
+        raise ValueError(f"gap={gap!r} is not possible: expected a number ≥ 0, such as 1e-6.")
     if isinstance(max_passes, bool) or not isinstance(max_passes, int) or max_passes < 1:
-        raise ValueError(f"max_passes={max_passes!r} is not possible: expected an integer from 1 on.")
+        raise ValueError(f"max_passes={max_passes!r} is not possible: expected an integer ≥ 1.")
     u, alpha = _given(problem, start)
     return solve(
         problem,
@@ -178,7 +176,7 @@ def max_margin(
 
 
 def _given(problem: Problem, start: Any) -> tuple[Floats | None, Floats | None]:
-    """The u and α to begin with, of what `max_margin` is given as `start`."""
+    """The initial u and α, from the `start` of `max_margin`."""
     if start is None:
         return None, None
     if isinstance(start, MaxMargin):
@@ -217,15 +215,15 @@ def solve(
     stop_when: str | None = None,
     watch: Watch | None = None,
 ) -> MaxMargin:
-    """`max_margin` of a problem that is read already.
+    """`max_margin` for a problem that has already been read.
 
-    Rows of extreme sizes are searched as `Problem.measurable` has them; the bounds are measured on the rows
-    as they are. `stop_when="separating"` ends as soon as the lower bound is positive. It ends too when the
+    The search uses `Problem.measurable` for rows of extreme sizes; the bounds are computed on the given rows.
+    `stop_when="separating"` ends the search as soon as the lower bound is positive. It also ends when the
     upper bound is below 1e-12·R.
     """
     search = Search(problem.measurable[0], watch)
     try:
-        with one_blas_thread(), np.errstate(all="ignore"):  # floats search, and measure nothing
+        with one_blas_thread(), np.errstate(all="ignore"):  # floats only search
             search.begin(start_u, start_alpha)
             search.run(gap, max_passes, time_limit, stop_when)
     except KeyboardInterrupt:
@@ -237,14 +235,14 @@ def solve(
 
 @dataclass
 class Search:
-    """One search under way: the working set, and the best witness of each bound so far."""
+    """The state of one search: the working set, and the best witness of each bound so far."""
 
     problem: Problem
     watch: Watch | None = None
     passes: int = 0
     interrupted: bool = False
-    careful: bool = False  # the digits of the Gram matrix are not enough
-    u: Floats = field(init=False)  # the best so far, and a lower bound that is right up to rounding
+    careful: bool = False  # the Gram matrix is not accurate enough
+    u: Floats = field(init=False)  # the best so far; `lower` is right up to rounding
     lower: float = -math.inf
     pairs: Pairs = field(init=False)  # the working set
     alpha: Floats = field(init=False)  # its weights
@@ -252,12 +250,12 @@ class Search:
 
     def __post_init__(self) -> None:
         self.radius = self.problem.radius()
-        # A power of two that brings all z to a length of about 1: squares neither overflow nor vanish.
+        # A power of two that brings the longest z to about 1: squares neither overflow nor underflow.
         self.exponent = 0
         if self.radius > 0:
             self.exponent = int(np.frexp(min(self.radius, 2.0**1023))[1])
         self.dense = not is_sparse(self.problem.X) or self.problem.dimension <= 4096
-        self.at_once = min(max(2 * self.problem.dimension + 2, 16), 1000)  # points taken in after a pass
+        self.at_once = min(max(2 * self.problem.dimension + 2, 16), 1000)  # points added after a pass
         self.pairs, self.alpha = np.zeros(0, dtype=np.int64), np.zeros(0)
         self.Z: Any = None
         self.gram = np.zeros((0, 0))
@@ -276,7 +274,7 @@ class Search:
 
     # -- the working set
     def take(self, pairs: Pairs) -> None:
-        """Take pairs into the working set."""
+        """Add pairs to the working set."""
         if not len(pairs):
             return
         Z = self.problem.signed_rows(pairs)
@@ -301,11 +299,11 @@ class Search:
         self.alpha = np.concatenate([self.alpha, np.zeros(k)])
 
     def keep(self, chosen: Any) -> None:
-        """Forget all but these points."""
+        """Keep only these points."""
         self.pairs, self.alpha, self.Z = self.pairs[chosen], self.alpha[chosen], self.Z[chosen]
         self.gram = self.gram[np.ix_(chosen, chosen)]
 
-    # -- where to begin
+    # -- the starting point
     def begin(self, u: Floats | None, alpha: Floats | None) -> None:
         if u is None and alpha is None:
             find = self._sample if self.problem.n_rows >= SAMPLE_FROM else self._perceptron
@@ -320,13 +318,13 @@ class Search:
         if u is None or not np.any(u):
             u = self.problem.combine(self._uniform())
         u = np.asarray(u, dtype=np.float64)
-        lowest, _ = self.look(times(u, -math.frexp(float(np.abs(u).max()))[1]))  # whose length is a float
+        lowest, _ = self.look(times(u, -math.frexp(float(np.abs(u).max()))[1]))  # its length is then a float
         self.take(_union(pairs, lowest))
         self.alpha[: len(weights)] = weights / max(float(weights.sum()), 1e-300)
         self._anywhere()
 
     def _anywhere(self) -> None:
-        """Some α where there is none: the shortest point."""
+        """A default α: the shortest point."""
         if not len(self.pairs):
             self.take(np.array([int(self.problem.is_joint and self.problem.labels[0] == 0)]))
         if not self.alpha.any():
@@ -342,7 +340,7 @@ class Search:
         return alpha
 
     def _sample(self) -> tuple[Floats | None, Pairs, Floats]:
-        """The same from a sample of the rows, whose margin is found first: its passes are cheaper."""
+        """A start from the margin of a sample of the rows, whose passes are cheaper."""
         problem = self.problem
         rng = np.random.default_rng(0)
         rows = np.sort(rng.choice(problem.n_rows, problem.n_rows // SAMPLE_SHARE, replace=False))
@@ -358,9 +356,9 @@ class Search:
         return w.reshape(problem.shape), rows[pairs // k] * k + pairs % k, search.alpha
 
     def _perceptron(self) -> tuple[Floats | None, Pairs, Floats]:
-        """The w of a few epochs, the pairs it was updated with, and how often: w = Σ α z, up to scale."""
+        """The w of a few epochs, its updated pairs, and their counts: w = Σ α z, up to scale."""
         problem = self.problem
-        settings = Settings(bias_square=problem.bias**2)  # 0, if it vanishes beside the rows
+        settings = Settings(bias_square=problem.bias**2)  # 0 if it underflows
         plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(0), record_updates=True)
         try:
             model, run = fit(
@@ -378,7 +376,7 @@ class Search:
 
     # -- passes
     def look(self, u: Floats) -> tuple[Pairs, Floats]:
-        """Go over all rows: the pairs with the smallest u·z, smallest first; keeps u when it is the best."""
+        """One pass over all rows: the pairs with the smallest u·z, sorted by it; keeps u if it is best."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             norm = _norm(u)
         if not norm > 0:
@@ -397,10 +395,11 @@ class Search:
         weights, bias = np.zeros((problem.n_features, self.columns)), np.zeros(self.columns)
         weights[:, : len(coef)], bias[: len(coef)] = coef.T, intercept
 
+        native = _core.Learner(problem.n_classes, weights, bias, AS_GIVEN, zero=True)
+        examples = _core.Examples(self.rows, problem.labels, problem.weights)
+
         def part(cut: tuple[int, int]) -> tuple[Pairs, Floats]:
-            return _core.lowest(
-                self.rows, problem.labels, problem.weights, weights, bias, problem.n_classes, *cut, k
-            )
+            return _core.lowest(native, examples, *cut, k)
 
         parts = list(self.pool.map(part, self.cuts) if self.pool else map(part, self.cuts))
         pairs, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -408,11 +407,11 @@ class Search:
         return pairs[order], values[order]
 
     def improve(self, gap: float) -> None:
-        """Bring α to the nearest point of the working set's hull."""
+        """Move α to the nearest point of the working set's hull."""
         m = len(self.alpha)
         alpha = np.ascontiguousarray(self.alpha)
         squares = self.gram.diagonal()
-        if squares.min() <= ORIGIN**2 * squares.max():  # a point that is as good as the origin
+        if squares.min() <= ORIGIN**2 * squares.max():  # a point at the origin, up to rounding
             self.alpha = np.where(np.arange(m) == int(np.argmin(squares)), 1.0, 0.0)
             return
         if min(m, self.problem.dimension) > MDM_FROM:  # steps between two points are cheaper than corrals
@@ -425,7 +424,7 @@ class Search:
                 break
         square = float(alpha @ (self.gram @ alpha))
         if self.careful or 10 * TOLERANCE * float(self.gram.diagonal().max()) > gap * square:
-            alpha = nearest(self.Z, self.gram, alpha)  # beyond the digits of G
+            alpha = nearest(self.Z, self.gram, alpha)  # beyond the accuracy of G
         self.alpha = alpha
 
     def run(self, gap: float, max_passes: int, time_limit: float | None, stop_when: str | None) -> None:
@@ -449,7 +448,7 @@ class Search:
             new = lowest[(values < self.upper) & ~np.isin(lowest, self.pairs)]
             if not len(new):
                 if self.careful:
-                    return  # rounding decides from here on
+                    return  # further changes are only rounding
                 self.careful = True
                 continue
             if len(self.pairs) > 3 * self.at_once:
@@ -459,9 +458,9 @@ class Search:
                 self.keep(np.sort(order[:keep]))
             self.take(new)
 
-    # -- what came of it
+    # -- the result
     def result(self, original: Problem | None = None) -> MaxMargin:
-        """The bracket, for the rows as they were before they were scaled."""
+        """The bracket for the rows before scaling."""
         problem = self.problem
         original = problem if original is None else original
         shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
@@ -473,7 +472,7 @@ class Search:
         upper = lower = 0.0
         if original is problem:
             upper, lower = self._rigorous_upper(), self._rigorous_lower()
-        if upper < TINY:  # also where floats do not reach
+        if upper < TINY:  # also if it underflows
             used = np.flatnonzero(self.alpha)
             upper = distance(original, self.pairs[used], self.alpha[used])
             lower = margin(original, *original.coefficients(self.u))
@@ -497,7 +496,7 @@ class Search:
         if problem.weights is not None:
             off *= float(problem.weights.max())
         value = value * (1 - math.copysign(4 * UNIT, value)) - 1.01 * off - 2.0**-1073
-        slack = (problem.dimension + 8) * UNIT  # of a norm, squared and summed in any order
+        slack = (problem.dimension + 8) * UNIT  # for a norm, squared and summed in any order
         norm = _norm(u)
         return (
             value / (norm * (1 + slack if value >= 0 else 1 - slack)) * (1 - math.copysign(4 * UNIT, value))
@@ -540,7 +539,7 @@ def _norm(v: Floats) -> float:
 
 
 def _union(first: Pairs, second: Pairs) -> Pairs:
-    """Both, without repeats, in the order they come."""
+    """Both, without repetitions, in their order."""
     both = np.concatenate([first, second])
     _, at = np.unique(both, return_index=True)
     return both[np.sort(at)]

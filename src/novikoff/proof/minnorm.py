@@ -1,18 +1,18 @@
 """The point of a polytope that is nearest to the origin: Wolfe's active-set method.
 
-Given points z_1 … z_m as rows, find α ≥ 0, Σα = 1, such that w = Σ α z is as short as can be. It is so if
-and only if w·z ≥ w·w for every point. A *corral* F is a set of affinely independent points whose nearest
+Given points z_1 … z_m as rows, find α ≥ 0, Σα = 1, such that w = Σ α z is as short as possible, which holds
+if and only if w·z ≥ w·w for every point. A *corral* F is a set of affinely independent points whose nearest
 point lies inside their hull; the weights of the nearest point of the plane through them solve, with any
 s > 0,
 
     (G_FF + s·11ᵀ) β = 1,    α = β / Σβ,
 
-where G = Z Zᵀ, also where that plane goes through the origin. Each round takes the point with the smallest
-w·z into F; while α would leave the simplex, it goes as far as it can and points whose weight became 0 leave F
-(P. Wolfe, Finding the nearest point in a polytope, 1976). ‖w‖ falls in every round, so no corral comes twice.
+where G = Z Zᵀ, even if that plane contains the origin. Each round adds the point with the smallest w·z to F;
+while α would leave the simplex, it moves only to the boundary, and points whose weight became 0 leave F
+(P. Wolfe, Finding the nearest point in a polytope, 1976). ‖w‖ falls in every round, so no corral repeats.
 
-The native loops `_core.wolfe` and `_core.mdm` work on G alone, which is fast; `nearest` is what they are held
-against, and what goes on where ‖w‖² is too small beside ‖z‖² for the digits of G.
+The native loops `_core.wolfe` and `_core.mdm` use only G, which is fast; `nearest` is their specification,
+and continues if ‖w‖² is too small relative to ‖z‖² for the accuracy of G.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import numpy as np
 from novikoff.training.weights import Floats
 
 ROUNDS = 1000
-ZERO = 1e-28  # ‖w‖² beside the largest ‖z‖² that is 0 for all that floats can say
-STALE = 20  # rounds that do not shorten w before rounding is held to be the cause
+ZERO = 1e-28  # ‖w‖² relative to the largest ‖z‖² that is 0 up to rounding
+STALE = 20  # rounds without a shorter w after which the search ends
 
 
 def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
     """Weights of the nearest point of the plane through the points F, from a guess with Σα = 1.
 
-    Newton's step for it, with w·z from the points themselves: products of the Gram matrix lose the digits in
-    which ‖w‖² is smaller than ‖z‖².
+    A Newton step, with w·z from the points themselves: products of the Gram matrix lose digits if ‖w‖² is
+    much smaller than ‖z‖².
     """
     import scipy.linalg as sl
 
@@ -46,7 +46,7 @@ def refined(Z: Any, F: Any, alpha: Floats, factor: Any) -> Floats:
 
 
 def factored(gram: Floats, size: float, F: list[int], floor: float = 0.0) -> Floats:
-    """L with LLᵀ = G_FF + size, where its last diagonal entry, squared, is known to be at least `floor`."""
+    """L with LLᵀ = G_FF + size; the square of its last diagonal entry is known to be at least `floor`."""
     import scipy.linalg as sl
 
     last = F[-1]
@@ -62,9 +62,9 @@ def factored(gram: Floats, size: float, F: list[int], floor: float = 0.0) -> Flo
 
 
 def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0) -> list[int]:
-    """Bring α, which is changed, to the nearest point of the hull of the points F; the corral that is left.
+    """Move α, in place, to the nearest point of the hull of the points F; return the remaining corral.
 
-    To the nearest point of the plane, or, while that is outside of the hull, as far as the hull goes.
+    α moves to the nearest point of the plane or, while that is outside the hull, to the hull's boundary.
     """
     import scipy.linalg as sl
 
@@ -83,15 +83,15 @@ def settle(Z: Any, gram: Floats, F: list[int], alpha: Floats, floor: float = 0.0
         current = np.where(ratio <= theta, 0.0, np.maximum(current + theta * (beta - current), 0.0))
         alpha[F] = current
         F = [i for i, a in zip(F, current, strict=True) if a > 0]
-        if not F:  # rounding took the last one, too
+        if not F:  # rounding removed the last one too
             raise np.linalg.LinAlgError("no point is left")
 
 
 def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolerance: float = 1e-15) -> Floats:
     """The α of the nearest point, from an α whose support is affinely independent.
 
-    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, when w is 0 up to rounding, after so many
-    rounds, or when w has not become shorter for long, which is due to rounding. The shortest is returned.
+    Ends when w·z ≥ w·w − tolerance·‖w‖·max‖z‖ for all points, when w is 0 up to rounding, after `rounds`
+    rounds, or when w has not become shorter for `STALE` rounds. The α of the shortest w is returned.
 
     >>> Z = np.array([[1.0, 2.0], [1.0, -1.0], [5.0, 0.0]])
     >>> nearest(Z, Z @ Z.T, np.array([0.0, 0.0, 1.0]))
@@ -118,7 +118,7 @@ def nearest(Z: Any, gram: Floats, alpha: Floats, *, rounds: int = ROUNDS, tolera
         j = int(np.argmin(g))
         if not g[j] < square - tolerance * math.sqrt(square * size) or square <= ZERO * size or since > STALE:
             break
-        # w is at right angles to the plane through F: that tells how far z is from it, in more digits than L.
+        # w is orthogonal to the plane through F, which gives the distance of z from it in more digits than L.
         floor = size * (square - g[j]) ** 2 / (square * (square + size))
         try:
             F = settle(Z, gram, [*F, j], alpha, floor)

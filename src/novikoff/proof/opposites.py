@@ -1,8 +1,8 @@
-"""Two rows, or one, that prove inseparability by themselves: z = 0, or z + z' = 0.
+"""One or two rows that alone prove inseparability: z = 0, or z + z' = 0.
 
-With a bias coordinate z + z' = 0 means that x = x' under different labels. Without one, x = −x' under the
-same label is the other case, and x = 0 a third. Rows are compared by a 64-bit hash of their values first; the
-ones that agree are then compared themselves.
+With a bias coordinate z + z' = 0 means that x = x' with different labels. Without one, it can also mean that
+x = −x' with the same label, and z = 0 if x = 0. Rows are first compared by a 64-bit hash of their values;
+rows with equal hashes are then compared exactly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _mixed(values: Any) -> Words:
-    """A hash of every float; 0 and −0 both give 0."""
+    """A hash of every float; the hash of 0 and −0 is 0."""
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     bits = bits * ODD
     return (bits ^ (bits >> np.uint64(29))) * ODD
@@ -34,7 +34,7 @@ def _keys(n_columns: int) -> Words:
 
 
 def signs_of(X: Any) -> npt.NDArray[np.int8]:
-    """The sign of the first value of each row that is not 0; 0 for rows of zeros."""
+    """The sign of the first nonzero value of each row; 0 for rows of zeros."""
     n = X.shape[0]
     signs = np.zeros(n, dtype=np.int8)
     if is_sparse(X):
@@ -53,7 +53,7 @@ def signs_of(X: Any) -> npt.NDArray[np.int8]:
 
 
 def hashes(X: Any, signs: npt.NDArray[np.int8] | None = None) -> Words:
-    """One number a row, the same for equal rows; `signs` multiply the rows."""
+    """One number per row, the same for equal rows; `signs` multiply the rows."""
     n, d = X.shape
     keys = _keys(d)
     if is_sparse(X):
@@ -82,7 +82,7 @@ def _same(X: Any, i: int, j: int, opposite: bool) -> bool:
 
 
 def zero_row(problem: Problem) -> int | None:
-    """A row with x̃ = 0: if there is one, a row for which a tie is a mistake."""
+    """A row with x̃ = 0, if possible one for which a tie is a mistake."""
     if problem.bias:
         return None
     rows = np.flatnonzero(signs_of(problem.X) == 0)
@@ -93,17 +93,17 @@ def zero_row(problem: Problem) -> int | None:
 
 
 def opposite_rows(problem: Problem, *, lifted: bool = False) -> tuple[int, int] | None:
-    """Two rows i, j with z_i + z_j = 0 for some z of theirs; of different labels where there are such.
+    """Two rows i, j with z_i + z_j = 0 for some of their z; if possible with different labels.
 
-    `lifted` looks for equal rows only, as if there were a bias.
+    `lifted` considers only equal rows, as if there were a bias.
     """
     X, labels = problem.X, problem.labels
     signs = None if problem.bias or lifted else signs_of(X)
     found = hashes(X, signs)
     groups = np.argsort(found, kind="stable")
     equal = found[groups[1:]] == found[groups[:-1]]
-    # neighbours in the order of (hash, sign, label): within a hash and a sign, where the label changes;
-    # within a hash and a label, where the sign does
+    # neighbours in the order of (hash, sign, label): with equal hash and sign, where the label changes;
+    # with equal hash and label, where the sign changes
     shared = np.zeros(len(groups), dtype=bool)
     shared[1:] |= equal
     shared[:-1] |= equal

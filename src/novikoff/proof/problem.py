@@ -1,13 +1,13 @@
-"""Labelled rows as one set of vectors z, which is all that the theory looks at.
+"""Labelled rows as one set of vectors z, which is all that the theory needs.
 
-With two classes z_i = y_i·x̃_i, where x̃ = (x, c) has the bias coordinate c as one more, and y is ±1. With
-K ≥ 3 classes there is one z for every pair of a row i and a class c ≠ y_i (Kesler's construction): a matrix
-of K blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z.
-A vector u separates the data when u·z > 0 for every z; γ_u is the smallest u·z/‖u‖.
+With two classes z_i = y_i·x̃_i, where x̃ = (x, c) includes the bias coordinate c, and y is ±1. With K ≥ 3
+classes there is one z for every pair of a row i and a class c ≠ y_i (Kesler's construction): a matrix of K
+blocks with x̃_i in block y_i and −x̃_i in block c, so that u·z = (u_y − u_c)·x̃. Weights multiply z.
+A vector u separates the data if u·z > 0 for every z; γ_u is the smallest u·z/‖u‖.
 
-Arrays over the z have one entry a row (two classes), or a line a row and a column a class (more), in which
-the entry of the row's own class is meaningless: ∞ among scores, 0 among weights α. `pair` is an index into
-the flattened array: i, or i·K + c. A vector u has the shape `shape`: (width,), or (K, width).
+Arrays over the z have one entry per row (two classes), or one line per row and one column per class (three
+or more). There the entry of the row's own class is unused: ∞ among scores, 0 among weights α. `pair` is an
+index into the flattened array: i, or i·K + c. A vector u has the shape `shape`: (width,), or (K, width).
 """
 
 from __future__ import annotations
@@ -23,39 +23,29 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import in_order, is_sparse, read_matrix, rows_of
+from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, read_matrix, rows_of
 from novikoff.data.labels import Labels, number
 from novikoff.data.targets import read_labels, read_weights
-from novikoff.exact.outward import UNIT, margin_down, root_up
-from novikoff.parameters.table import PARAMETERS
+from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
+from novikoff.parameters.common import PARAMETERS
 from novikoff.proof import folding
-from novikoff.training.weights import (
-    Enclosure,
-    Floats,
-    Ints,
-    Scorer,
-    Settings,
-    UnsortedIndices,
-    Weights,
-    enclosed_square,
-    raise_problem,
-)
+from novikoff.training.weights import Floats, Ints, Scorer, Settings, Weights
 
 Pairs = npt.NDArray[np.int64]
 
 MODERATE = 2.0**-200, 2.0**200  # sizes whose squares, and ratios of squares, are floats
 SQUARES = 2.0**-500, 2.0**500  # sizes whose squares are floats
-MEASURED = 100  # rows that are measured exactly to find the largest
-CHUNK = 1 << 25  # bytes of float64 that are made at a time of rows that are stored otherwise
+MEASURED = 100  # the most rows measured exactly to find the longest
+CHUNK = 1 << 25  # bytes of float64 made at a time from rows of other types
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Inside it NumPy's linear algebra keeps to one thread.
+    """A context in which NumPy's linear algebra uses one thread.
 
-    For searches that do many small steps of it between passes over the rows, which have threads of their own:
-    on a busy machine BLAS threads that wait for one another can make such steps tens of times slower.
+    For searches with many small steps of linear algebra between passes over the rows (with other threads): on
+    a busy machine, BLAS threads that wait for one another can make such steps tens of times slower.
     """
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn, and does not load it
+    from threadpoolctl import threadpool_limits  # a dependency of scikit-learn, which it does not import
 
     limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
     return limits
@@ -72,9 +62,9 @@ class Smallest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows with labels, checked; see the module for what z, pairs and u are."""
+    """Rows with labels, checked; the module defines z, pairs and u."""
 
-    X: Any  # as the core reads it: dense, or CSR with sorted indices
+    X: Any  # in the core's form: dense, or CSR with sorted indices
     labels: Ints  # indices into `classes`
     classes: Labels
     bias: float  # c, the added coordinate; 0: none
@@ -94,7 +84,7 @@ class Problem:
 
     @property
     def is_joint(self) -> bool:
-        """Whether there are three classes or more, told apart by one vector each."""
+        """Whether there are three classes or more, with one vector per class."""
         return self.n_classes > 2
 
     @property
@@ -114,7 +104,7 @@ class Problem:
 
     @property
     def n_pairs(self) -> int:
-        """How many z there are."""
+        """The number of z."""
         return self.n_rows * max(self.n_classes - 1, 1)
 
     @property
@@ -131,23 +121,23 @@ class Problem:
 
     @cached_property
     def is_moderate(self) -> bool:
-        """Whether the largest |x|, c and all weights are of sizes whose squares floats can tell."""
+        """Whether the largest |x|, c and all weights have squares within the range of floats."""
         sizes = [self.largest, self.bias]
         sizes += [] if self.weights is None else [float(self.weights.min()), float(self.weights.max())]
         return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
 
     def lifted(self) -> Problem:
-        """The same with c as one more column where c² is no float that a run could be told; else itself."""
+        """The problem with c as one more column, if c² is out of range for a run; else itself."""
         if not self.bias or SQUARES[0] < self.bias < SQUARES[1]:
             return self
         return replace(self, X=folding.lifted(self.X, self.bias), bias=0.0)
 
     @cached_property
     def measurable(self) -> tuple[Problem, int]:
-        """(rows, p) whose z are 2^p times these z, up to the rounding of `folding`, their largest about 1.
+        """(rows, p) whose z are 2^p times these z, up to the rounding of `folding`, with the largest about 1.
 
-        What has no unit, such as a bound at v, is the same for both with v·2^−p in place of v. Weights and c
-        are in the rows. The problem itself and 0 where that will do.
+        Dimensionless figures, such as a bound at v, are the same for both with v·2^−p in place of v. Weights
+        and c are included in the rows. Returns the problem itself and 0 if that is sufficient.
 
         >>> rows, p = read_problem([[3e-320], [1e-320]], [1, 1], sample_weight=[1, 1e300]).measurable
         >>> rows.bias, rows.weights, rows.shape, math.ldexp(rows.X[1, 1], -p)  # 1e300·c
@@ -160,10 +150,10 @@ class Problem:
         return replace(self, X=folding.folded(X, self.weights, power), bias=0.0, weights=None), power
 
     def equilibrated(self) -> tuple[Problem, int]:
-        """(problem, p) with x multiplied by 2^p, the largest being about 1, and c = 1.
+        """(problem, p) with x multiplied by 2^p, so that the largest is about 1, and c = 1.
 
-        (coef, intercept) separates it if and only if (coef, intercept·2^−p) separates this one, up to numbers
-        that vanish beside the largest.
+        (coef, intercept) separates it if and only if (coef, intercept·2^−p) separates this one, except for
+        numbers that underflow.
         """
         if self.is_moderate:
             return self, 0
@@ -180,7 +170,7 @@ class Problem:
 
     @property
     def _bias_square(self) -> float:
-        """c², or 1 where that is no float: it decides no sign, only how soon it is decided exactly."""
+        """c², or 1 if that is no float: it affects no sign, only which signs are decided exactly."""
         return self.bias**2 if not self.bias or MODERATE[0] < self.bias < MODERATE[1] else 1.0
 
     def lengths(self) -> Floats:
@@ -195,7 +185,7 @@ class Problem:
         return root_up(self.radius_square()[1])
 
     def radius_square(self) -> Enclosure:
-        """R², enclosed; exact where few rows come into question for it."""
+        """R², enclosed; exact if few rows can be the longest."""
         (rows, power), copies = self.measurable, 2 if self.is_joint else 1
         lengths = rows.lengths()
         slack = (self.width + 8) * 4 * UNIT
@@ -216,7 +206,7 @@ class Problem:
 
     # -- products
     def scores(self, u: Floats, n_jobs: int | None = -1) -> Floats:
-        """u·z of every pair; the sign is that of the real number, for u's `coefficients`."""
+        """u·z of every pair; the sign is exact for u's `coefficients`."""
         scores = Scorer.from_weights(*self.coefficients(u)).scores(self.X, n_jobs)
         if self.is_joint:
             own = np.arange(self.n_rows), self.labels
@@ -242,7 +232,7 @@ class Problem:
         return total.reshape(self.shape)
 
     def _factors(self, alpha: Floats) -> Floats:
-        """How often each row is added to each block of u."""
+        """The factor of each row in each block of u."""
         if not self.is_joint:
             factors = (alpha * self.signs)[:, None]
         else:
@@ -264,7 +254,7 @@ class Problem:
         return total
 
     def signed_rows(self, pairs: Pairs) -> Any:
-        """The z with these numbers, as rows: a dense array, or CSR where X is."""
+        """The z of these pairs, as rows: a dense array, or CSR if X is sparse."""
         rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
         X = self.X[rows].astype(np.float64)
         sparse = is_sparse(X)
@@ -298,21 +288,19 @@ class Problem:
 
     # -- witnesses
     def coefficients(self, u: Floats) -> tuple[Floats, Floats]:
-        """u as (coef, intercept), as estimators have them: the intercept is c times the last coordinate."""
+        """u as (coef, intercept), as in estimators: the intercept is c times the last coordinate."""
         u = np.atleast_2d(np.asarray(u, dtype=np.float64))
         if not self.bias:
             return u, np.zeros(len(u))
         return u[:, :-1], self.bias * u[:, -1]
 
     def vector(self, coef: Floats, intercept: Floats) -> Floats:
-        """The other way round; an intercept needs a bias coordinate."""
+        """The inverse of `coefficients`; an intercept needs a bias coordinate."""
         coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef))
         if not self.bias:
             if intercept.any():
-                raise ValueError(
-                    "a model with an intercept lives in the lifted space: pass fit_intercept=True."
-                )
+                raise ValueError("a model with an intercept needs the lifted space: pass fit_intercept=True.")
             return coef.reshape(self.shape)
         return np.concatenate([coef, intercept[:, None] / self.bias], axis=1).reshape(self.shape)
 
@@ -326,12 +314,13 @@ class Problem:
     def smallest_of(
         self, coef: Floats, intercept: Floats, *, ties: str = "positive", stop: bool = False
     ) -> Smallest:
-        """The same for weights as estimators have them."""
+        """The same for weights as in estimators."""
         settings = Settings(ties=ties, bias_square=self._bias_square)
         learner = Weights(self.n_classes, self.n_features, settings)
         learner.set_weights(coef, intercept)
+        examples = _core.Examples(rows_of(self.X), self.labels, self.weights)
         problem, at, value, row, _, wrong, least = _core.smallest(
-            learner.native, rows_of(self.X), self.labels, self.weights, None, 0, self.n_rows, False, stop
+            learner.native, examples, 0, self.n_rows, False, stop
         )
         raise_problem(problem, at, self.X)
         return Smallest(value, row, wrong, least)
@@ -352,7 +341,7 @@ class Problem:
 
 
 def row_lengths(X: Any, bias: float) -> Floats:
-    """‖x̃‖ of every row, though the square of the bias coordinate be beyond the range of floats."""
+    """‖x̃‖ of every row, even if the square of the bias coordinate is beyond the range of floats."""
     if not bias or MODERATE[0] < bias < MODERATE[1]:
         return _core.row_norms(rows_of(X), bias * bias)
     with np.errstate(over="ignore", under="ignore"):
@@ -368,11 +357,10 @@ def read_problem(
     sample_weight: Any = None,
     rounding: str = "never",
 ) -> Problem:
-    """Check rows and labels, and bring them into the form that the core reads.
+    """Check rows and labels, and convert them to the form that the core reads.
 
-    Rows of weight 0 are removed. One class alone is accepted when the labels are −1 and +1, which need no
-    other class to be understood. `rounding` says what becomes of numbers that no double holds: refused
-    ("never"), or rounded ("nearest").
+    Rows of weight 0 are removed. A single class is accepted if its label is −1 or +1, whose meaning is clear.
+    `rounding` determines whether numbers that no double holds are refused ("never") or rounded ("nearest").
 
     >>> problem = read_problem([[2.0, 0.0], [0.0, 1.0]], [1, -1], fit_intercept=False)
     >>> problem.scores(np.array([1.0, -1.0])).tolist(), problem.radius()
@@ -412,5 +400,5 @@ def read_problem(
 
 def _check_values(X: Any) -> None:
     learner = Weights(2, X.shape[1], Settings())
-    problem, row, _ = _core.scan(learner.native, rows_of(X), None, None, 0, X.shape[0])
+    problem, row, _ = _core.scan(learner.native, _core.Examples(rows_of(X)), 0, X.shape[0])
     raise_problem(problem, row, X)

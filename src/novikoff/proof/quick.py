@@ -27,11 +27,12 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
+from novikoff.proof.clock import Clock
 from novikoff.proof.hull import Effort, Hull, Spent
 from novikoff.proof.opposites import signs_of
 from novikoff.proof.problem import Pairs, Problem
 from novikoff.proof.rational import Relation, alternative, for_rows, relation, to_integers
-from novikoff.proof.separability import EXACT, SMALL, _Clock, _opposite_pairs, _Search
+from novikoff.proof.search import EXACT, SMALL, SeparabilitySearch, opposite_pairs
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.weights import Floats
@@ -70,7 +71,7 @@ class Question:
 
     def __post_init__(self) -> None:
         self.problem = replace(self.problem, weights=None)
-        self.search = _Search(self.problem, self.ties, _Clock(None), None)
+        self.search = SeparabilitySearch(self.problem, self.ties, Clock(None), None)
         self.cancelling = _core.Cancelling(
             self.problem.n_classes, self.problem.bias > 0, self.ties == "mistake"
         )
@@ -143,7 +144,7 @@ class Question:
         if i == j:
             row = i * k + (int(problem.labels[i]) == 0) if problem.is_joint else i
             return self._proved(np.array([row], dtype=np.int64), [1], "a row of zeros")
-        return self._proved(_opposite_pairs(problem, i, j), [1, 1], "opposite rows")
+        return self._proved(opposite_pairs(problem, i, j), [1, 1], "opposite rows")
 
     def _proved(self, pairs: Pairs, weights: list[int], how: str) -> Inseparable | None:
         """The verdict, when Σ weights·z = 0 in integers; `consistent` is None where it is not plain."""

@@ -1,12 +1,12 @@
-"""Linear algebra over the rational numbers: what floats suggest, decided exactly.
+"""Exact linear algebra over the rational numbers, to decide what floats suggest.
 
-Every finite float is an integer times a power of two, so rows of floats are rows of integers once each
-column is multiplied by a power of two of its own; that changes no relation Σ c_i·row_i = 0 and no sign that a
-vector u gives to a row (u's coordinates being divided likewise). Three things are computed, all of them with
-Python's integers where they grow:
+Every finite float is an integer times a power of two, so rows of floats become rows of integers if each
+column is multiplied by its own power of two; that changes no relation Σ c_i·row_i = 0 and no sign of u·row
+for a vector u whose coordinates are divided accordingly. This module computes the following, with Python
+integers if they grow large:
 
-- `to_integers`, and `for_rows` for u: that scaling;
-- `relation`: the one linear relation among given rows, by Dixon's p-adic lifting;
+- `to_integers`, and `for_rows` for u: this scaling;
+- `relation`: the only linear relation among given rows, by Dixon's p-adic lifting;
 - `alternative`: which side of Motzkin's theorem of the alternative holds, by an exact simplex method.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 Residues = npt.NDArray[np.float64]  # integers from 0 to PRIME − 1
-Integers = npt.NDArray[Any]  # int64, or objects that are Python's integers
+Integers = npt.NDArray[Any]  # int64, or Python integers as objects
 
 PRIME = 2_097_143  # the largest below 2²¹: a product of two, 2,000 times, is exact in float64
 LIMB = 20  # bits; a limb times a residue, 2,000 times, is exact in float64
@@ -63,13 +63,13 @@ def to_integers(values: npt.NDArray[np.float64]) -> Integers:
 
 
 def for_rows(u: list[int], z: npt.NDArray[np.float64]) -> list[int]:
-    """u, found for `to_integers(z)`, in integers for z itself, up to one power of two.
+    """Integers u for z itself, from u for `to_integers(z)`, up to one power of two.
 
     >>> for_rows([1, -1], np.array([[0.5, 4.0], [0.75, -8.0]]))
     [16, -1]
     """
     whole = to_integers(z)
-    powers: dict[int, int] = {}  # of two, by which the columns were multiplied
+    powers: dict[int, int] = {}  # exponents of two by which the columns were multiplied
     for j, value in enumerate(u):
         rows = np.flatnonzero(z[:, j])
         if len(rows) and value:
@@ -91,13 +91,13 @@ def is_relation(rows: Integers, weights: list[int]) -> bool:
 
 # ---- p-adic lifting ----------------------------------------------------------------------------------
 def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int] | None:
-    """Integers c with Σ c_i·row_i = 0, when there is exactly one such relation (up to a factor).
+    """Integers c with Σ c_i·row_i = 0, if there is exactly one such relation (up to a factor).
 
     Elimination modulo a prime finds rank − 1 rows and columns of full rank; the remaining row is a
     combination x of those rows, and x comes digit by digit in base p (Dixon 1982: with C = B⁻¹ mod p and
-    r₀ = b, the digits are y_k = C·r_k mod p and r_{k+1} = (r_k − B·y_k)/p) until the rational numbers that
-    have these digits, by Euclid's algorithm, satisfy the equations. None when the rows are independent, when
-    there is more than one relation, or when the prime divides what it must not. `tick` is called between
+    r₀ = b, the digits are y_k = C·r_k mod p and r_{k+1} = (r_k − B·y_k)/p) until the rational numbers with
+    these digits, found by Euclid's algorithm, satisfy the equations. None if the rows are independent, if
+    there is more than one relation, or if the prime is unsuitable for these rows. `tick` is called between
     steps and may raise.
 
     >>> relation(np.array([[1, 2], [3, 4], [5, 7]]))
@@ -137,7 +137,7 @@ def relation(rows: Integers, tick: Callable[[], None] | None = None) -> list[int
 
 
 def _reduced(A: Residues) -> Residues:
-    """A modulo the prime, in place, for integers below 2⁵³; the quotient may be off by one at first."""
+    """A modulo the prime, in place, for integers below 2⁵³; the first quotient may be off by one."""
     quotient = np.floor(A * (1 / PRIME))
     quotient *= PRIME
     A -= quotient
@@ -147,11 +147,11 @@ def _reduced(A: Residues) -> Residues:
 
 
 def _eliminate(A: Residues, width: int, tick: Callable[[], None] | None) -> tuple[list[int], list[int]]:
-    """Gauss and Jordan's elimination modulo the prime, in place, of the first `width` columns.
+    """Gauss–Jordan elimination modulo the prime, in place, of the first `width` columns.
 
     Returns rows and columns of the pivots: afterwards column columns[k] is 1 in row rows[k], else 0. Columns
-    are taken in panels P of `PANEL`: once rows R of full rank are chosen in it, A[R] becomes P[R]⁻¹·A[R] and
-    every other row loses P·A[R], in one product.
+    are processed in panels P of `PANEL` columns: for rows R of full rank in P, A[R] becomes P[R]⁻¹·A[R], and
+    P·A[R] is subtracted from the other rows in one product.
     """
     rows: list[int] = []
     columns: list[int] = []
@@ -178,7 +178,7 @@ def _eliminate(A: Residues, width: int, tick: Callable[[], None] | None) -> tupl
 
 
 def _choose(panel: Residues, free: npt.NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """Free rows and columns of a panel, a square of full rank; the panel is overwritten."""
+    """Free rows and columns of a panel that form a square of full rank; the panel is overwritten."""
     rows: list[int] = []
     columns: list[int] = []
     free = free.copy()
@@ -210,7 +210,7 @@ def _small_inverse(B: Residues) -> Residues:
 
 
 def _inverse(B: Residues, tick: Callable[[], None] | None) -> Residues:
-    """B⁻¹ modulo the prime, for a B that has one."""
+    """B⁻¹ modulo the prime, for an invertible B."""
     n = len(B)
     A = np.hstack([B, np.eye(n)])
     rows, columns = _eliminate(A, n, tick)
@@ -220,7 +220,7 @@ def _inverse(B: Residues, tick: Callable[[], None] | None) -> Residues:
 
 
 def _hadamard_digits(B: Integers, b: Integers) -> int:
-    """Digits that are enough: |numerators| and |denominator| ≤ H, Hadamard's bound, and p^k > 2·H²."""
+    """A sufficient number k of digits: |numerators|, |denominator| ≤ H, Hadamard's bound, and p^k > 2·H²."""
     log = 0.0
     for row, right in zip(B.tolist(), b.tolist(), strict=True):
         square = sum(v * v for v in row) + right * right
@@ -275,7 +275,7 @@ class _Lifting:
 
 
 def _limbs(B: Integers) -> list[tuple[int, npt.NDArray[np.float64]]]:
-    """B = Σ 2^shift·limb, limbs of `LIMB` bits; the last one carries the sign."""
+    """B = Σ 2^shift·limb, with limbs of `LIMB` bits; the last limb has the sign."""
     parts = []
     shift, rest = 0, B
     while True:
@@ -288,7 +288,7 @@ def _limbs(B: Integers) -> list[tuple[int, npt.NDArray[np.float64]]]:
 
 
 def _number(digits: list[int], base: int) -> int:
-    """Σ digits[k]·base^k, halves first, so that long numbers are multiplied and not long by short."""
+    """Σ digits[k]·base^k by halves, so that products have factors of equal length."""
     while len(digits) > 1:
         if len(digits) % 2:
             digits = [*digits, 0]
@@ -298,7 +298,7 @@ def _number(digits: list[int], base: int) -> int:
 
 
 def _fraction(value: int, modulus: int, bound: int) -> tuple[int, int] | None:
-    """n/d = value modulo `modulus` with |n|, d ≤ bound: Euclid's algorithm, stopped half way (Wang 1981)."""
+    """n/d = value modulo `modulus` with |n|, d ≤ bound: Euclid's algorithm, stopped halfway (Wang 1981)."""
     r0, r1, t0, t1 = modulus, value, 0, 1
     while r1 > bound:
         q = r0 // r1
@@ -315,13 +315,13 @@ def alternative(
     strict: npt.NDArray[np.bool_] | None = None,
     tick: Callable[[], None] | None = None,
 ) -> Relation | Direction:
-    """Decide Motzkin's alternative exactly (Gordan's, when every row is strict).
+    """Decide Motzkin's alternative exactly (Gordan's, if every row is strict).
 
     Either some u has u·row ≥ 0 for every row and > 0 for the strict ones, or some weights c ≥ 0, not all 0 on
-    the strict rows, have Σ c_i·row_i = 0; never both. The second is sought: minimise the sum of artificial
-    variables a ≥ 0 over rowsᵀ·c + a = 0, Σ_strict c + a₀ = 1. A minimum of 0 gives weights, at most columns
-    + 1 of them; a positive one gives u, the dual solution. Bland's rule (1977) ends without fail, and rows
-    given first are tried first. The tableau is kept in integers over one denominator, by Edmonds' pivoting:
+    the strict rows, have Σ c_i·row_i = 0; never both. The method looks for c: it minimises the sum of
+    artificial variables a ≥ 0 over rowsᵀ·c + a = 0, Σ_strict c + a₀ = 1. A minimum of 0 gives at most
+    columns + 1 weights; a positive minimum gives u, the dual solution. Bland's rule (1977) always terminates;
+    it tries rows in the given order. The tableau has integers over one denominator, by Edmonds' pivoting:
     every division is exact.
 
     >>> alternative(np.array([[1, 0], [-1, 0], [0, 1]]))
@@ -362,7 +362,7 @@ def alternative(
                 if (ours, basis[i]) >= (theirs, basis[leaving]):
                     continue
             leaving = i
-        # the sum of the artificial variables is at least 0, so that some entry is positive
+        # the sum of the artificial variables is bounded below by 0, so some entry is positive
         pivot = column[leaving]
         line = table[leaving].copy()
         table = (table * pivot - np.multiply.outer(table[:, entering], line)) // denominator

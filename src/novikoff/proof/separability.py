@@ -1,91 +1,48 @@
-"""Whether some u separates the data, decided exactly: u itself, or the weights that make it impossible.
+"""Whether some u separates the data, decided exactly: the witness is u, or weights that prove it impossible.
 
 By Gordan's theorem exactly one of two things exists: u with u·z > 0 for every z, or α ≥ 0, α ≠ 0, with
-Σ α·z = 0. Floats only suggest either; u is then checked exactly against every z, and α is solved for in
-integers. The cheapest proof is looked for first:
+Σ α·z = 0. Floats only suggest either; u is then checked exactly against every z, and α is computed in
+integers. The cheapest proofs are tried first:
 
-1. a row that is zero, or two rows that cancel out (`opposites`);
-2. the perceptron: it converges, or a w that it had before comes back, and then the updates in between add up
-   to zero (Block and Levin's cycling);
-3. small problems: the simplex method in integers (`rational.alternative`), which always decides: its
-   witness is a vector of integers, and stays one where floats are too coarse for it;
-4. three classes or more: two classes that are inseparable by themselves make the whole so;
-5. linear programs over a few of the z, to which those that its u gets wrong are added until none is left
-   (separable) or the few cancel out (inseparable): HiGHS never sees the rows that do not matter;
-6. where there are too many coordinates for that, the search for the largest margin (`maxmargin`);
-7. problems of medium size that floats could not decide: once more the simplex method in integers.
+1. a row of zeros, or two rows that cancel out (`opposites`);
+2. the nearest point of the hull of the z, by a search with counted effort (`quick`): a vector that separates,
+   or the support of an α that cancels out;
+3. the perceptron: it converges, or it repeats an earlier w, and then the updates in between sum to zero
+   (Block and Levin's cycling);
+4. small problems, which skip step 2: the simplex method in integers (`rational.alternative`), which always
+   decides; its witness is a vector of integers, and remains so if floats are too coarse for it;
+5. three classes or more: if one pair of classes is inseparable, so is the whole problem;
+6. linear programs over a few of the z; those that u gets wrong are added until there are none (separable) or
+   the few cancel out (inseparable), so HiGHS never sees irrelevant rows;
+7. with too many coordinates for that, the search for the largest margin (`maxmargin`);
+8. problems of medium size that floats could not decide: again the simplex method in integers.
 
-Steps in floats look at rows of about the size 1: those of extreme sizes are multiplied by a power of two,
-which changes no verdict. What they find is checked on the rows as they are.
+Steps in floats use rows of size about 1: rows of extreme sizes are multiplied by a power of two, which
+changes no verdict. The results are checked on the given rows.
 
 Zero errors under the tie rule are the same question with u·z ≥ 0 for the z whose ties are no mistakes; by
-Motzkin's theorem the alternative is then α with weight on some z whose tie is one.
+Motzkin's theorem the alternative is then an α with weight on some z whose tie is a mistake.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from novikoff.data.arrays import is_sparse
-from novikoff.proof.maxmargin import solve
-from novikoff.proof.opposites import opposite_rows, signs_of, zero_row
-from novikoff.proof.problem import Pairs, Problem, read_problem
-from novikoff.proof.rational import Relation, alternative, for_rows, is_relation, relation, to_integers
-from novikoff.proof.verdicts import ByPair, Inseparable, Separable, Undecided, Verdict
-from novikoff.proof.wholes import distance, least, margin, wholes
-from novikoff.proof.working_set import WorkingSet
-from novikoff.training.examples import ArrayExamples
-from novikoff.training.linear import Fitting
-from novikoff.training.loop import train
-from novikoff.training.plan import Plan
-from novikoff.training.run import Record
-from novikoff.training.weights import Floats, Model, Settings
+from novikoff.proof.clock import Clock
+from novikoff.proof.opposites import opposite_rows
+from novikoff.proof.problem import Problem, read_problem
+from novikoff.proof.search import SeparabilitySearch, Watch, opposite_pairs
+from novikoff.proof.verdicts import Inseparable, Separable, Undecided, Verdict
+from novikoff.training.weights import Floats
 
 __all__ = ["Inseparable", "Separable", "Undecided", "Verdict", "decide", "separability"]
 
-Watch = Callable[[str, float | None], Any]
-Bools = npt.NDArray[np.bool_]
 
 KERNELS = ("rbf", "laplacian")  # strictly positive definite: independent features for different points
-SMALL = 3_000  # numbers in z·pairs up to which the exact simplex method is asked at once
-EXACT = 40_000  # and up to which it is asked when floats were not good enough
-PATIENCE = 1.0  # seconds that the perceptron has, and `FEW` epochs in any case
-FEW, MANY = 5, 100  # epochs
-FEWEST = 10_000  # z whose sum is taken in whole numbers
-DIGITS = 2.0**-48  # what is taken off a bound for the rounding on the way to it
-NEAR = 1e-6  # beside ‖u‖·R: a smallest u·z below which u is wrong, and not only rounded
-TINY = 2.0**-900  # a margin below which whole numbers measure it
-
-
-class _TimeUp(Exception):
-    """The time given is over."""
-
-
-class _Clock:
-    def __init__(self, limit: float | None) -> None:
-        self.end = math.inf if limit is None else time.monotonic() + limit
-
-    @property
-    def left(self) -> float:
-        return self.end - time.monotonic()
-
-    def tick(self) -> None:
-        if self.left <= 0:
-            raise _TimeUp
-
-    def part(self, share: float) -> _Clock:
-        """A clock that has this share of what is left."""
-        left = self.left
-        return _Clock(None if math.isinf(left) else max(left * share, 0.0))
 
 
 def separability(
@@ -100,7 +57,7 @@ def separability(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Verdict:
-    """Can a linear threshold tell the classes apart? With a proof either way.
+    """Whether a linear threshold can separate the classes, with a proof either way.
 
     The verdict is about the doubles that the rows hold: an integer, timestamp or long double that no double
     holds is refused, and a decimal (`decimal.Decimal`, or text) means the double nearest to it.
@@ -110,17 +67,17 @@ def separability(
     X, y : rows and their labels; dense or sparse, two classes or more
     fit_intercept, intercept_scaling : the bias coordinate, as in the estimators
     ties : ``"positive"`` or ``"mistake"``; which errors `consistent` counts
-    kernel : ``"rbf"`` or ``"laplacian"``: the question in that kernel's space, where only equal points with
-        different labels stand in the way
-    time_limit : seconds after which the answer may be `Undecided`; None: as long as it takes
-    watch : called as ``watch(text, fraction)`` now and then
+    kernel : ``"rbf"`` or ``"laplacian"``: separability in that kernel's space, where only equal points with
+        different labels prevent it
+    time_limit : seconds after which the answer may be `Undecided`; None: no limit
+    watch : called as ``watch(text, fraction)`` to report progress
     rounding : ``"nearest"`` rounds numbers that no double holds, with a warning, and the verdict is about the
         rounded rows; ``"never"`` refuses them
 
     Returns
     -------
     Separable, Inseparable or Undecided. With three classes or more the verdict is about all classes
-    jointly, and `by_pair` has each two of them on their own.
+    jointly, and `by_pair` has the verdict for each pair of classes.
 
     Examples
     --------
@@ -130,7 +87,7 @@ def separability(
     >>> xor.verdict, xor.rows.tolist(), xor.weights
     ('inseparable', [0, 1, 2, 3], (1, 1, 1, 1))
 
-    Separable, two classes at a time, is less than separable:
+    Data can be inseparable although each pair of classes is separable:
 
     >>> X = [[0, 0], [2, 1], [1, 1], [0, 4], [4, 0], [1, 2]]
     >>> verdict = separability(X, ["A", "A", "B", "B", "C", "C"])
@@ -153,7 +110,7 @@ def decide(
     watch: Watch | None = None,
     start: Floats | None = None,
 ) -> Verdict:
-    """The verdict on a problem, whose weights do not matter; `start` is a u to try first.
+    """The verdict on a problem, which does not depend on its weights; `start` is a u to try first.
 
     >>> problem = read_problem([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, -1], fit_intercept=False)
     >>> verdict = decide(problem)
@@ -164,460 +121,16 @@ def decide(
         raise ValueError(f"ties={ties!r} is not possible: expected 'positive' or 'mistake'.")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not possible: expected a positive number of seconds.")
-    search = _Search(replace(problem, weights=None), ties, _Clock(time_limit), watch)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats suggest, and do not decide
+    search = SeparabilitySearch(replace(problem, weights=None), ties, Clock(time_limit), watch)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # floats only suggest
         return search.run(start)
 
 
-class _Search:
-    """One verdict under way, and what is known so far."""
-
-    def __init__(self, problem: Problem, ties: str, clock: _Clock, watch: Watch | None) -> None:
-        self.problem, self.ties, self.clock, self.watch = problem, ties, clock, watch
-        self.scaled, self.power = problem.equilibrated()  # what floats look at
-        n, k = problem.n_rows, problem.n_classes
-        self.alpha_shape = (n, k) if problem.is_joint else (n,)
-        self.consistent: bool | None = None
-        self.lower, self.upper = -math.inf, math.inf
-        self.support: Pairs = np.zeros(0, dtype=np.int64)  # of the best α
-        self.shares: Floats = np.zeros(0)
-        self.hard: Pairs = np.zeros(
-            0, dtype=np.int64
-        )  # the z that the perceptron stumbled over, most often first
-        self.by_pair: ByPair | None = None
-
-    def say(self, text: str, fraction: float | None = None) -> None:
-        if self.watch is not None:
-            self.watch(text, fraction)
-
-    def run(self, start: Floats | None) -> Verdict:
-        reason, interrupted = "the time given is over", False
-        found: Verdict | None
-        try:
-            if start is not None:
-                u = np.asarray(start, dtype=np.float64).reshape(self.problem.shape)
-                found = self.separated(*self.problem.coefficients(u), "given")
-                if found is not None:
-                    return self.with_pairs(found)
-            for step in STEPS:
-                self.clock.tick()
-                found = step(self)
-                if found is not None:
-                    return self.with_pairs(found)
-            reason = "floats are too coarse for it, and it is too large for the exact method"
-        except _TimeUp:
-            pass
-        except KeyboardInterrupt:
-            reason, interrupted = "interrupted", True
-        upper = self.bound()
-        alpha = np.zeros(self.alpha_shape)
-        alpha.flat[self.support] = self.shares
-        return Undecided(
-            min(self.lower, 0.0), upper, alpha, reason, self.consistent, self.by_pair, interrupted
-        )
-
-    # -- what proves it
-    def suggested(self, u: Floats, how: str) -> Separable | None:
-        """The verdict, when a u that was found on the scaled rows separates them as they are."""
-        top = float(np.abs(u).max(initial=0.0))
-        if not (top > 0 and math.isfinite(top)):
-            return None
-        coef, intercept = self.scaled.coefficients(np.ldexp(u, -math.frexp(top)[1]))
-        half = self.power // 2  # (coef, intercept/2^power), both by one more power of two
-        return self.separated(np.ldexp(coef, half), np.ldexp(intercept, half - self.power), how)
-
-    def separated(self, coef: Floats, intercept: Floats, how: str) -> Separable | None:
-        """The verdict, when these weights separate, exactly; a bound from below in any case."""
-        top = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
-        if not (top > 0 and math.isfinite(top)):
-            return None
-        exponent = -math.frexp(top)[1]
-        coef, intercept = np.ldexp(coef, exponent), np.ldexp(intercept, exponent)
-        smallest = self.problem.smallest_of(coef, intercept, ties=self.ties)
-        if not smallest.wrong:
-            self.consistent = True
-        u, power = self.direction(coef, intercept)
-        if self.problem.is_moderate:
-            gamma = smallest.value / math.ldexp(math.sqrt(math.fsum(np.square(u).ravel())), -power)
-            gamma -= abs(gamma) * DIGITS
-            self.lower = max(self.lower, gamma)
-        if not smallest.value > 0:
-            return None
-        if not self.problem.is_moderate or gamma < TINY:
-            exact = least(self.problem, coef, intercept)
-            if not exact > 0:
-                return None
-            gamma = margin(self.problem, coef, intercept, exact)
-            self.lower = max(self.lower, gamma)
-        return Separable(u, coef.copy(), intercept.copy(), gamma, max(self.bound(), gamma), how)
-
-    def direction(self, coef: Floats, intercept: Floats) -> tuple[Floats, int]:
-        """u = (coef, intercept/c) times 2^power, with a largest coordinate of about 1; and the power."""
-        mantissa, exponent = np.frexp(coef)
-        if self.problem.bias:
-            half, digits = math.frexp(self.problem.bias)
-            last, more = np.frexp(np.frexp(intercept)[0] / half)
-            more += np.frexp(intercept)[1] - digits
-            mantissa = np.column_stack([mantissa, last])
-            exponent = np.column_stack([exponent, more])
-        top = int(np.where(mantissa == 0, -(1 << 20), exponent).max())
-        return np.ldexp(mantissa, exponent - top).reshape(self.problem.shape), -top
-
-    def separated_by(self, coef: Any, intercept: Any, how: str) -> Separable | None:
-        """The verdict, when these whole numbers separate; in floats, where they are good enough."""
-        top = max(int(abs(value)).bit_length() for value in (*coef.flat, *intercept.flat))
-        floats = [(numbers / (1 << top)).astype(np.float64) for numbers in (coef, intercept)]
-        found = self.separated(floats[0], floats[1], how)
-        if found is not None:
-            return found
-        u, _ = self.direction(floats[0], floats[1])
-        worst = self.problem.smallest_of(floats[0], floats[1]).value
-        if worst < -NEAR * self.problem.radius() * math.sqrt(self.problem.dimension):
-            return None
-        exact = least(self.problem, coef, intercept, above=True)
-        if not exact > 0:
-            return None
-        self.consistent = True
-        gamma = margin(self.problem, coef, intercept, exact)
-        self.lower = max(self.lower, gamma)
-        return Separable(u, coef, intercept, gamma, max(self.bound(), gamma), how)
-
-    def bound(self) -> float:
-        """An upper bound on γ: the best known, or the shortest z."""
-        lengths = self.problem.lengths()
-        row = int(lengths.argmin())
-        shortest = math.nextafter(float(lengths[row]) * (1 + DIGITS), math.inf) if lengths[row] else 0.0
-        if shortest < self.upper:
-            self.upper = shortest
-            own, k = int(self.problem.labels[row]), self.problem.n_classes
-            self.support = np.array([row * k + (own == 0) if self.problem.is_joint else row], dtype=np.int64)
-            self.shares = np.ones(1)
-        return self.upper
-
-    def suggest(self, pairs: Pairs, shares: Floats) -> None:
-        """Convex weights: γ ≤ ‖Σ α·z‖/Σα, rounded up."""
-        total = float(shares.sum())
-        if not (total > 0 and math.isfinite(total)):
-            return
-        if not self.problem.is_moderate:
-            upper = distance(self.problem, pairs, shares) if len(pairs) <= FEWEST else math.inf
-            if upper < self.upper:
-                self.upper, self.support, self.shares = upper, pairs, shares / total
-            return
-        alpha = np.zeros(self.alpha_shape)
-        alpha.flat[pairs] = shares
-        sizes = self.problem.lengths()[pairs // (self.problem.n_classes if self.problem.is_joint else 1)]
-        vector = self.problem.combine(alpha)
-        power = math.frexp(float(np.abs(vector).max(initial=0.0)))[1]
-        length = math.ldexp(float(np.linalg.norm(np.ldexp(vector, -power))), power)
-        slack = (len(pairs) + self.problem.n_classes + 8) * 2.0**-52 * float(shares @ sizes)
-        upper = (length + slack) / total * (1 + DIGITS) + self.problem.dimension * 2.0**-1070
-        if upper < self.upper:
-            self.upper, self.support, self.shares = upper, pairs, shares / total
-
-    def strict(self, pairs: Pairs) -> Bools:
-        """Whether a tie at this z is a mistake."""
-        if self.ties == "mistake":
-            return np.ones(len(pairs), dtype=bool)
-        if self.problem.is_joint:
-            rows, rivals = np.divmod(pairs, self.problem.n_classes)
-            return np.asarray(rivals < self.problem.labels[rows])
-        return np.asarray(self.problem.labels[pairs] == 0)
-
-    def cancelled(self, pairs: Pairs, weights: list[int], how: str) -> Inseparable | None:
-        """The verdict, when the weights are positive and Σ weights·z = 0, in integers."""
-        kept = np.flatnonzero([w != 0 for w in weights])
-        pairs, weights = pairs[kept], [weights[k] for k in kept]
-        if not weights or min(weights) < 0 or len(pairs) > self.problem.dimension + 1:
-            return None
-        if not is_relation(self.integers(pairs), weights):
-            return None
-        common, order = math.gcd(*weights), np.argsort(pairs)
-        exact = tuple(weights[k] // common for k in order)
-        pairs = pairs[order]
-        if self.strict(pairs).any():
-            self.consistent = False
-        elif self.consistent is None:
-            self.say("looking for zero errors", None)
-            self.consistent = self.zero_errors(pairs)
-        return Inseparable(pairs, exact, self.alpha_shape, self.consistent, how, self.by_pair)
-
-    def integers(self, pairs: Pairs) -> Any:
-        """These z in integers, each column by its own power of two, without the columns of zeros."""
-        z = self.problem.signed_rows(pairs)
-        if is_sparse(z):
-            used, where = np.unique(z.indices, return_inverse=True)
-            dense = np.zeros((len(pairs), len(used)))
-            dense[np.repeat(np.arange(len(pairs)), np.diff(z.indptr)), where] = z.data
-            z = dense
-        return to_integers(z[:, z.any(axis=0)])
-
-    # -- the steps
-    def cancelling(self) -> Inseparable | None:
-        """One z that is zero, or two that cancel out."""
-        problem, k = self.problem, self.problem.n_classes
-        labels = problem.labels
-        row = zero_row(problem)
-        if row is not None:
-            own = int(labels[row])
-            pair = row * k + (own == 0) if problem.is_joint else row
-            return self.cancelled(np.array([pair], dtype=np.int64), [1], "a row of zeros")
-        self.say("looking for rows that cancel out", None)
-        pair_of_rows = opposite_rows(problem)
-        if pair_of_rows is None:
-            return None
-        return self.cancelled(_opposite_pairs(problem, *pair_of_rows), [1, 1], "opposite rows")
-
-    def perceptron(self) -> Verdict | None:
-        """Epochs of the perceptron, until it converges, comes back to a w, or is not worth more time."""
-        problem = self.scaled
-        settings = Settings(ties=self.ties, bias_square=problem.bias**2)
-        model = Model(problem.n_classes, problem.n_features, settings)
-        native = model.learners[0].native
-        counts: list[tuple[Pairs, Floats]] = []  # by epoch: the pairs that were updated
-        seen: dict[bytes, int] = {}
-        repeated: list[int] = []
-        began = time.monotonic()
-        small = problem.n_pairs * problem.dimension <= SMALL
-        wide = problem.dimension > WorkingSet.WIDEST  # where linear programs cannot take over
-
-        def after(record: Record) -> bool:
-            rows, _, rivals, steps, _ = native.recorded()
-            pairs = rows * problem.n_classes + rivals if problem.is_joint else rows
-            counts.append((pairs.astype(np.int64), steps))
-            epoch = int(record["epoch"])
-            self.say(f"perceptron, epoch {epoch}: {record['mistakes']:,.0f} mistakes", None)
-            weights = model.learners[0].weights
-            key = weights.tobytes() + model.learners[0].bias.tobytes() if weights.size < 5000 else b""
-            if len(rows) and key and seen.setdefault(key, epoch) != epoch:
-                repeated.append(seen[key])
-                return True
-            spent = time.monotonic() - began
-            falling = epoch < 2 * FEW or len(rows) < max(0.9 * len(counts[-FEW][0]), 0.02 * problem.n_rows)
-            hopeless = spent > PATIENCE * (10 if wide else 1) or not (falling or wide)
-            return self.clock.left <= 0 or (epoch >= FEW and hopeless and not small)
-
-        epochs = MANY if small else 100_000
-        plan = Plan(max_epochs=epochs, order="cyclic", callback=after, record_updates=True)
-        if problem.dimension < 5000:
-            seen[bytes(8 * (model.learners[0].weights.size + model.learners[0].bias.size))] = 0
-        examples = ArrayExamples(problem.X, problem.labels, None, plan, model)
-        run = train(Fitting(model, examples, plan), plan)
-        pairs = np.concatenate([p for p, _ in counts]) if counts else np.zeros(0, dtype=np.int64)
-        if len(pairs):
-            which, times = np.unique(pairs, return_counts=True)
-            self.hard = which[np.argsort(-times, kind="stable")]
-            self.suggest(which, times.astype(np.float64))
-        if run.interrupted:
-            raise KeyboardInterrupt
-        if run.witness is not None:
-            found = self.suggested(problem.vector(*run.witness), "perceptron")
-            if found is not None:
-                return found
-        if repeated:
-            between = np.concatenate([p for p, _ in counts[repeated[0] :]])
-            which, times = np.unique(between, return_counts=True)
-            return self.fewer(which, times.tolist())
-        return None
-
-    def fewer(self, pairs: Pairs, weights: list[int]) -> Inseparable | None:
-        """The same with at most dimension + 1 of the z (Carathéodory's theorem), when Σ weights·z = 0."""
-        z = self.integers(pairs)
-        how = "w repeated"
-        if not is_relation(z, weights):  # the data are no integers, and the repetition was one of floats
-            return None
-        if len(pairs) <= z.shape[1] + 1:
-            return self.cancelled(pairs, weights, how)
-        self.hard = pairs
-        if z.size > SMALL:
-            return None  # these z alone will do for the linear program
-        found = alternative(z, tick=self.clock.tick)
-        assert isinstance(found, Relation)
-        return self.cancelled(pairs[found.rows], found.weights, how)
-
-    def small(self) -> Verdict | None:
-        """All of it by the simplex method in integers."""
-        if self.problem.n_pairs * self.problem.dimension > SMALL:
-            return None
-        return self.exactly(self.all_pairs(), "exact simplex method")
-
-    def all_pairs(self) -> Pairs:
-        if not self.problem.is_joint:
-            return np.arange(self.problem.n_rows)
-        other = np.ones(self.alpha_shape, dtype=bool)
-        other[np.arange(self.problem.n_rows), self.problem.labels] = False
-        return np.flatnonzero(other)
-
-    def exactly(self, pairs: Pairs, how: str) -> Verdict | None:
-        """Decide for these z: they cancel out, or their u may separate all."""
-        z = self.problem.signed_rows(pairs)
-        z = z.toarray() if is_sparse(z) else z
-        found = alternative(to_integers(z), tick=self.clock.tick)
-        if isinstance(found, Relation):
-            return self.cancelled(pairs[found.rows], found.weights, how)
-        u = np.array(for_rows(found.u, z), dtype=object)
-        u = u.reshape(-1, self.problem.width)
-        return self.separated_by(*self.whole_coefficients(u), how)
-
-    def whole_coefficients(self, u: Any) -> tuple[Any, Any]:
-        """u as (coef, intercept), all of them whole numbers."""
-        if not self.problem.bias:
-            return u, np.array([0] * len(u), dtype=object)
-        (c,), exponent = wholes([self.problem.bias])
-        return u[:, :-1] << max(-exponent, 0), (u[:, -1] * c) << max(exponent, 0)
-
-    def two_classes(self) -> Inseparable | None:
-        """Each two classes on their own: where they cannot be told apart, nor can all of them."""
-        problem, k = self.problem, self.problem.n_classes
-        if not problem.is_joint:
-            return None
-        self.by_pair = {}
-        result = None
-        both = list(combinations(range(k), 2))
-        names = problem.classes.tolist()
-        for number, (a, b) in enumerate(both):
-            name = names[a], names[b]
-            self.by_pair[name] = "undecided"
-            if self.clock.left <= 0:
-                continue
-            rows = np.flatnonzero((problem.labels == a) | (problem.labels == b))
-            part = Problem(
-                problem.X[rows], (problem.labels[rows] == b).astype(np.int32), problem.classes[[a, b]],
-                problem.bias, None,
-            )  # fmt: skip
-            # half of the time for the pairs, shared fairly; the other half for all classes together
-            share = 0.5 / (len(both) - number) if result is None else 1 / (len(both) - number)
-            search = _Search(part, self.ties, self.clock.part(share), None)
-            self.say(f"classes {name[0]} and {name[1]}", number / len(both))
-            verdict = search.run(None)
-            self.by_pair[name] = verdict.verdict
-            if isinstance(verdict, Undecided) and verdict.interrupted:
-                raise KeyboardInterrupt
-            if result is None and isinstance(verdict, Inseparable):
-                own = rows[verdict.pairs]
-                pairs = own * k + np.where(problem.labels[own] == a, b, a)
-                result = self.cancelled(pairs, list(verdict.weights), f"two classes: {verdict.how}")
-        return None if result is None else replace(result, by_pair=self.by_pair)
-
-    def programs(self) -> Verdict | None:
-        """Linear programs over a working set."""
-        working = WorkingSet(self.scaled, self.hard, self.clock.tick, lambda: self.clock.left)
-        for objective, pairs, shares, u in working.rounds():
-            self.say(f"linear program over {len(working.pairs):,} of {self.problem.n_pairs:,}", None)
-            self.suggest(pairs, shares)
-            if u is not None:
-                found: Verdict | None = self.suggested(u, "linear program")
-                if found is not None:
-                    return found
-            if objective <= WorkingSet.ZERO:
-                found = self.solved(pairs, working)
-                if found is not None:
-                    return found
-        return None
-
-    def nearest_point(self) -> Verdict | None:
-        """The point of the hull of the z nearest to the origin, where programs would be too wide."""
-        if self.problem.dimension <= WorkingSet.WIDEST:
-            return None
-        left = self.clock.left
-        limit = None if math.isinf(left) else max(left, 0.01)
-        found = solve(
-            self.scaled, gap=1e-3, time_limit=limit, stop_when="separating", watch=self.watch
-        )  # fmt: skip
-        if found.interrupted:
-            raise KeyboardInterrupt
-        pairs = np.flatnonzero(found.alpha)
-        self.suggest(pairs, found.alpha.flat[pairs])
-        separated = self.suggested(found.u, "largest margin")
-        if separated is not None:
-            return separated
-        if len(pairs) <= WorkingSet.WIDEST:
-            weights = relation(self.integers(pairs), self.clock.tick)
-            if weights is not None:
-                return self.cancelled(pairs, weights, "nearest point of the hull")
-        self.clock.tick()
-        return None
-
-    def medium(self) -> Verdict | None:
-        """All of it by the simplex method in integers, where nothing else has decided."""
-        if self.problem.n_pairs * self.problem.dimension > EXACT:
-            return None
-        return self.exactly(self.all_pairs(), "exact simplex method")
-
-    def solved(self, pairs: Pairs, working: WorkingSet) -> Verdict | None:
-        """From the support that floats found to an exact answer."""
-        weights = relation(self.integers(pairs), self.clock.tick)
-        if weights is not None:
-            found = self.cancelled(pairs, weights, "linear program")
-            if found is not None:
-                return found
-        for some in (pairs, working.tight, working.pairs):
-            if len(some) * self.problem.dimension <= EXACT:
-                verdict = self.exactly(some, "linear program, then the exact simplex method")
-                if verdict is not None:
-                    return verdict
-        return None
-
-    # -- zero errors
-    def zero_errors(self, witness: Pairs) -> bool | None:
-        """Whether zero errors are possible though Σ α·z = 0 on z whose ties are no mistakes."""
-        problem = self.problem
-        pairs = self.all_pairs()
-        strict = self.strict(pairs)
-        if not strict.any():
-            return True
-        if problem.n_pairs * problem.dimension <= EXACT:
-            z = problem.signed_rows(pairs)
-            z = z.toarray() if is_sparse(z) else z
-            try:
-                return not isinstance(alternative(to_integers(z), strict, self.clock.tick), Relation)
-            except _TimeUp:
-                return None
-        nonzero = np.flatnonzero(signs_of(problem.X))
-        if len(nonzero) < problem.n_rows:  # a row of zeros is always at a tie, and these ties are no mistakes
-            verdict = _Search(problem.some(nonzero), self.ties, self.clock.part(0.9), None).run(None)
-            return verdict.consistent
-        return None
-
-    def with_pairs(self, verdict: Verdict) -> Verdict:
-        """The verdict with those of each two classes beside it."""
-        if not self.problem.is_joint or verdict.by_pair is not None or isinstance(verdict, Undecided):
-            return verdict
-        if isinstance(verdict, Separable):
-            names = self.problem.classes.tolist()  # which may be objects
-            return replace(verdict, by_pair=dict.fromkeys(combinations(names, 2), "separable"))
-        if self.by_pair is None:
-            with suppress(KeyboardInterrupt):  # the verdict itself is known
-                self.two_classes()
-        return replace(verdict, by_pair=self.by_pair)
-
-
-STEPS: tuple[Callable[[_Search], Verdict | None], ...] = (
-    _Search.cancelling,
-    _Search.perceptron,
-    _Search.small,
-    _Search.two_classes,
-    _Search.programs,
-    _Search.nearest_point,
-    _Search.medium,
-)
-
-
-def _opposite_pairs(problem: Problem, i: int, j: int) -> Pairs:
-    """The z of two rows that cancel out."""
-    if not problem.is_joint:
-        return np.array([i, j], dtype=np.int64)
-    k, a, b = problem.n_classes, int(problem.labels[i]), int(problem.labels[j])
-    if a == b:  # x = −x', without a bias: any rival will do
-        a = b = int(a == 0)
-    return np.array([i * k + b, j * k + a], dtype=np.int64)
-
-
 def _under_kernel(problem: Problem, ties: str, kernel: str) -> Verdict:
-    """In the space of a strictly positive-definite kernel different points are independent vectors.
+    """In the space of a strictly positive-definite kernel, different points are independent vectors.
 
-    So any labels of different points can be had, and only equal points with different labels cannot: there
-    the two z cancel out.
+    So different points are separable under any labels. Only equal points with different labels are not: their
+    two z cancel out.
     """
     if kernel not in KERNELS:
         raise ValueError(
@@ -630,6 +143,6 @@ def _under_kernel(problem: Problem, ties: str, kernel: str) -> Verdict:
         return Separable(
             empty, empty, empty, math.nan, math.inf, "different points, independent in the kernel"
         )
-    pairs = _opposite_pairs(problem, *rows)
+    pairs = opposite_pairs(problem, *rows)
     shape = (problem.n_rows, problem.n_classes) if problem.is_joint else (problem.n_rows,)
     return Inseparable(pairs, (1, 1), shape, False, "equal points with different labels")

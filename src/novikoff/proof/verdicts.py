@@ -1,4 +1,4 @@
-"""What can be said of a problem: separable, inseparable, or not decided, each with what proves it."""
+"""The verdicts on a problem: separable, inseparable or undecided, each with its proof."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.exact.outward import ceil_text, floor_text
+from novikoff.outward import ceil_text, floor_text
 from novikoff.proof.problem import Pairs
 from novikoff.training.weights import Floats
 
 Integers = npt.NDArray[np.object_]  # of Python's integers
 ByPair = dict[tuple[Any, Any], str]
 
-DECIMAL = 10_000  # bits of an integer up to which it is written in decimal
+DECIMAL = 10_000  # bits up to which an integer is written in decimal
 
 
 def _plain(by_pair: ByPair | None) -> list[dict[str, Any]] | None:
@@ -29,7 +29,7 @@ def _plain(by_pair: ByPair | None) -> list[dict[str, Any]] | None:
 
 
 def _whole(number: int) -> str:
-    """An integer as text, because JSON readers lose long ones: in hexadecimal where Python writes no more."""
+    """An integer as text, because JSON readers truncate long ones; in hexadecimal beyond `DECIMAL` bits."""
     return str(number) if abs(number).bit_length() < DECIMAL else f"{number:#x}"
 
 
@@ -48,21 +48,20 @@ def _pairs_line(by_pair: ByPair | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Separable:
-    """u·z > 0 for every z: `coef` and `intercept`, which are the witness, were checked exactly.
+    """u·z > 0 for every z: `coef` and `intercept`, the witness, were checked exactly.
 
-    They are floats where floats separate the rows. Where those that were found are too coarse for it, they
-    are whole numbers: arrays of Python's integers, which may be long. `u` is the same vector in floats, up to
-    rounding, with the last coordinate intercept/c. Under a kernel there is no witness to show: all of them
-    are empty, and the margin is not computed (NaN).
+    They are floats if the floats found separate the rows, otherwise arrays of Python integers, which may be
+    long. `u` is the same vector in floats, up to rounding, with the last coordinate intercept/c. For a kernel
+    no witness is given: these arrays are empty, and the margin is not computed (NaN).
     """
 
     u: Floats  # of the problem's shape, of any length
     coef: Floats | Integers  # (1 or classes, features)
     intercept: Floats | Integers
-    margin: float  # that of the witness, rounded down, so that margin ≤ γ; 0 if it is below all floats
+    margin: float  # of the witness, rounded down, so that margin ≤ γ; 0 if it underflows
     upper: float  # ≥ γ
     how: str
-    by_pair: ByPair | None = None  # verdicts of each two classes on their own; None with two classes
+    by_pair: ByPair | None = None  # verdicts for each pair of classes; None with two classes
     consistent: bool = True
 
     verdict = "separable"
@@ -90,10 +89,10 @@ class Separable:
 class Inseparable:
     """Σ weights·z[pairs] = 0 with positive integers: by Gordan's theorem no u has u·z > 0 for every z."""
 
-    pairs: Pairs  # numbers of z, at most dimension + 1; see `problem`
+    pairs: Pairs  # indices of z, at most dimension + 1; see `problem`
     weights: tuple[int, ...]  # exact, without a common factor
     shape: tuple[int, ...]  # of arrays over the z
-    consistent: bool | None  # whether zero errors are possible under the tie rule; None: not known
+    consistent: bool | None  # whether zero errors are possible under the tie rule; None: unknown
     how: str
     by_pair: ByPair | None = None
 
@@ -105,7 +104,7 @@ class Inseparable:
 
     @property
     def rivals(self) -> Pairs | None:
-        """With three classes or more, the class that each z holds the row's own against."""
+        """With three classes or more, the class c of each z, which is compared with the row's class."""
         return self.pairs % self.shape[1] if len(self.shape) > 1 else None
 
     @property
@@ -129,16 +128,16 @@ class Inseparable:
         }
 
     def __str__(self) -> str:
-        also = {True: ", yet zero errors are possible", False: "", None: ", zero errors: not known"}
+        also = {True: ", yet zero errors are possible", False: "", None: ", zero errors: undecided"}
         text = f"inseparable ({self.how}): {len(self.pairs)} weighted rows cancel out"
         return text + also[self.consistent] + _pairs_line(self.by_pair)
 
 
 @dataclass(frozen=True, eq=False)
 class Undecided:
-    """A limit was reached first. lower ≤ γ ≤ upper holds: `alpha` is the witness of the upper one."""
+    """A limit was reached before a verdict. lower ≤ γ ≤ upper; `alpha` is the witness of the upper bound."""
 
-    lower: float  # the best γ_u found, or −∞; not above 0
+    lower: float  # the best γ_u found, or −∞; at most 0
     upper: float
     alpha: Floats
     reason: str

@@ -1,8 +1,8 @@
-"""Margins measured in whole numbers, for rows and vectors that floats cannot measure.
+"""Margins computed in integers, for rows and vectors that floats cannot measure.
 
-Every finite float is a whole number times a power of two, so u·z, ‖u‖² and ‖Σ α·z‖² have one true value each.
-Here they are computed with Python's integers and rounded once, outward, whatever the sizes. Floats are many
-times as fast; they are used where squares neither overflow nor vanish (`Problem.is_moderate`).
+Every finite float is an integer times a power of two, so u·z, ‖u‖² and ‖Σ α·z‖² have one true value each.
+Here they are computed with Python integers and rounded once, outward, for any sizes. Floats are many times
+as fast; they are used if squares neither overflow nor underflow (`Problem.is_moderate`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.arrays import is_sparse
-from novikoff.exact.outward import margin_down, root_up
+from novikoff.outward import margin_down, root_up
 from novikoff.proof.problem import Pairs, Problem
 
-Integers = npt.NDArray[Any]  # of Python's integers
+Integers = npt.NDArray[Any]  # of Python integers
 
 
 def wholes(values: Any) -> tuple[Integers, int]:
@@ -41,7 +41,7 @@ def wholes(values: Any) -> tuple[Integers, int]:
 
 
 def least(problem: Problem, coef: Any, intercept: Any, *, above: bool = False) -> Fraction:
-    """The smallest u·z, exactly; `above` ends at the first that is not above 0."""
+    """The smallest u·z, exactly; with `above`, the search ends at the first u·z ≤ 0."""
     (w, w_exponent), (b, b_exponent) = wholes(coef), wholes(intercept)
     found: Fraction | None = None
     for i in range(problem.n_rows):
@@ -100,7 +100,7 @@ def square(problem: Problem, coef: Any, intercept: Any) -> Fraction:
 
 
 def margin(problem: Problem, coef: Any, intercept: Any, smallest: Fraction | None = None) -> float:
-    """The margin of u, rounded down; `smallest` is what `least` found, if it was asked.
+    """The margin of u, rounded down; `smallest` is the result of `least`, if known.
 
     >>> from novikoff.proof.problem import read_problem
     >>> t = 2.0**-1074
@@ -113,7 +113,7 @@ def margin(problem: Problem, coef: Any, intercept: Any, smallest: Fraction | Non
 
 
 def distance(problem: Problem, pairs: Pairs, alpha: Any) -> float:
-    """‖Σ α·z‖/Σα for these pairs, rounded up: no margin is above it."""
+    """‖Σ α·z‖/Σα for these pairs, rounded up: an upper bound on every margin."""
     rows, rivals = np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, pairs)
     sums: dict[tuple[int, int], Fraction] = {}
     total, blocks = Fraction(0), [Fraction(0)] * problem.n_classes

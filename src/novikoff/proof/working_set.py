@@ -1,11 +1,11 @@
 """Linear programs over a few of the z at a time.
 
-The program over a set W of z, in the form that has few equations:
+The program over a set W of z, in a form with few equations:
 
     minimise Σ_j |s_j|  over α ≥ 0 and s,  subject to  Σ_W α·z + s = 0,  Σ_W α = 1.
 
-Its dual is: maximise t over −1 ≤ u ≤ 1 with u·z ≥ t for the z of W. So a positive optimum comes with a u
-that separates W, and an optimum of 0 with weights under which at most dimension + 1 of the z cancel out.
+Its dual is: maximise t over −1 ≤ u ≤ 1 with u·z ≥ t for the z of W. So a positive optimum gives a u that
+separates W, and an optimum of 0 gives weights under which at most dimension + 1 of the z cancel out.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Round = tuple[float, Pairs, Floats, Floats | None]  # optimum, support, its weig
 
 
 class WorkingSet:
-    """The z that the programs look at; it grows by those that their solutions get wrong."""
+    """The z in the programs; those that a solution gets wrong are added."""
 
     WIDEST = 2_000  # coordinates of z that a program may have
-    ZERO = 1e-9  # an optimum that counts as 0, for what is decided exactly afterwards
-    FIRST = 300  # how many z, at least, to begin with
+    ZERO = 1e-9  # an optimum below this counts as 0, and is then decided exactly
+    FIRST = 300  # the least number of initial z
 
     def __init__(
         self, problem: Problem, hard: Pairs, tick: Callable[[], None], left: Callable[[], float]
@@ -39,7 +39,7 @@ class WorkingSet:
         self.lengths = problem.lengths()
 
     def rounds(self) -> Iterator[Round]:
-        """Solve, yield, add what is violated; ends when nothing more can be added, or solved."""
+        """Solve, yield, add violated z; ends when nothing can be added or the solver fails."""
         if self.problem.dimension > self.WIDEST:
             return
         if not len(self.pairs):
@@ -58,7 +58,7 @@ class WorkingSet:
             self.pairs = np.union1d(self.pairs, more)
 
     def violated(self, u: Floats) -> Pairs:
-        """The z with u·z ≤ 0, those farthest on the wrong side first and at most `step`."""
+        """At most `step` of the z with u·z ≤ 0, those farthest on the wrong side first."""
         scores = self.problem.scores(u)
         lengths = np.where(self.lengths > 0, self.lengths, 1.0)
         scores /= lengths[:, None] if self.problem.is_joint else lengths
@@ -68,7 +68,7 @@ class WorkingSet:
         return wrong.astype(np.int64)
 
     def solve(self) -> tuple[float, Floats, Floats] | None:
-        """The optimum, α and u; rows and columns are scaled first, since that changes no answer."""
+        """The optimum, α and u; rows and columns are scaled first, which changes no answer."""
         import scipy.sparse as sp
         from scipy.optimize import linprog
 

@@ -1,7 +1,7 @@
 """The plain NumPy twin of native/budget.h: kernel perceptrons with at most B supports.
 
-It sees rows by number, through the matrix of their kernel values. Decisions are taken on exact rational
-numbers, the rest are float64 operations in the order that the native code has, and nothing is shared with it.
+It knows rows only by number, through the matrix of their kernel values. Decisions use exact rational numbers,
+all else is float64 operations in the order of the native code, with which no code is shared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 POLICIES = ("projectron", "projectron++", "forgetron", "oldest", "random")
-DEPENDENT = 1e-8  # of its square: a support nearer than this to the span of the others adds nothing to it
+DEPENDENT = 1e-8  # relative squared distance to the others' span below which a support is redundant
 
 
 def lanes16(a: Floats, b: Floats) -> float:
-    """a·b: entry j is added to lane j mod 16, and the lanes to one another.
+    """a·b: entry j is added to lane j mod 16, then the lanes are summed.
 
     >>> lanes16(np.arange(40.0), np.ones(40))
     780.0
@@ -51,7 +51,7 @@ class BudgetTwin:
         self.alpha = np.zeros((columns, 0))
         self.sums = np.zeros((columns, 0))
         self.factor = np.zeros((0, 0))
-        self.basis: list[int] = []  # places of supports
+        self.basis: list[int] = []  # indices of supports
         self.damage = self.largest = 0.0
         self.visits = self.mistakes = self.updates = 0
 
@@ -64,7 +64,7 @@ class BudgetTwin:
         return self.budget is not None and self.policy.startswith("projectron")
 
     def visit(self, row: int, label: int, *, same: int | None = None, draw: float = 0.0) -> bool:
-        """Learn from a row; `same` is a support equal to it, by its row. Whether there was an update."""
+        """Learn from a row; `same` is the row of an equal support. Return whether there was an update."""
         k = self.gram[row, self.supports]
         scores = np.array([lanes16(a, k) for a in self.alpha])
         exact = [
@@ -92,7 +92,7 @@ class BudgetTwin:
     def _decide(
         self, label: int, scores: Floats, exact: list[Fraction]
     ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The perceptron's steps, and which columns are right by too little."""
+        """The perceptron's steps, and the columns that are right with too small a score."""
         move, margin = np.zeros(self.columns), np.zeros(self.columns, dtype=bool)
         margins = self.policy == "projectron++" and self.full
         strict = self.ties == "mistake"
@@ -116,7 +116,7 @@ class BudgetTwin:
     def _set_margin_steps(
         self, move: Floats, margin: npt.NDArray[np.bool_], scores: Floats, label: int, projected: float
     ) -> None:
-        """τ = min(ℓ/‖P K(x,·)‖², 1) for what is right by too little."""
+        """τ = min(ℓ/‖P K(x,·)‖², 1) for columns that are right with too small a score."""
         for c in np.flatnonzero(margin if projected > 0 else []):
             if self.joint:
                 tau = min((1 - (scores[label] - scores[c])) / (2 * projected), 1.0)

@@ -1,6 +1,6 @@
-"""The digest of examples in plain Python: what native/digest.h computes, readable.
+"""The digest of examples in plain Python: the readable version of native/digest.h.
 
-Values count, not how they are stored: a row is a mapping from column to number, and zeros add nothing.
+It depends on values, not on their storage: a row is a mapping from column to number, and zeros add nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ LOW, ALL = (1 << 32) - 1, (1 << 64) - 1
 
 
 def bits(x: float) -> int:
-    """The 64 bits of a double; those of 0 for −0."""
+    """The 64 bits of a double; −0 has the bits of 0."""
     return int(struct.unpack("<Q", struct.pack("<d", float(x) + 0.0))[0])
 
 
 def key(column: int) -> int:
-    """What tells columns apart: 64 bits, by two rounds of multiplication and shift; neither half is 0."""
+    """The 64-bit key of a column, by two rounds of multiplication and shift; neither half is 0."""
     a = ((column & LOW) * 0x9E3779B1 + (column >> 32) + 0x9E3779B97F4A7C15) & ALL
     a ^= a >> 32
     b = ((a & LOW) * 0x85EBCA77 + a) & ALL

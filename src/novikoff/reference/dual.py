@@ -1,7 +1,7 @@
-"""The specification of kernel perceptrons: a plain twin that is given the Gram matrix.
+"""The specification of kernel perceptrons: a plain twin that takes the Gram matrix.
 
-Slow on purpose. Decisions are taken on exact rational sums of the matrix's entries; nothing here shares code
-with what it checks. A move is −1, 0 or +1 for each column: one column for two classes, else one a class.
+Slow on purpose. Decisions use exact rational sums of the matrix's entries, and no code is shared with what it
+checks. A move is −1, 0 or +1 for each column: one column for two classes, else one column per class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def tensor_power(X: npt.NDArray[Any], degree: int, *, gamma: int = 1, coef0: int = 1) -> Floats:
-    """Features whose inner product is (γ·x·z + c₀)^degree, for γ and c₀ that are squares of integers.
+    """Features whose inner product is (γ·x·z + c₀)^degree, where γ and c₀ are squares of integers.
 
     >>> A = tensor_power(np.array([[1, 2], [3, -1]]), 2)
     >>> A @ A.T
@@ -51,7 +51,7 @@ class DualTwin:
         self.rounded = np.zeros((n, self.columns))  # summed in the order of the updates
 
     def side(self, i: int, c: int) -> int:
-        """y of a row for a column."""
+        """y of row i for column c."""
         return 1 if self.labels[i] == (1 if self.columns == 1 else c) else -1
 
     def rival(self, scores: Any, label: int) -> int:
@@ -59,7 +59,7 @@ class DualTwin:
         return max((c for c in range(self.classes) if c != label), key=lambda c: (scores[c], -c))
 
     def move(self, i: int, only: int | None = None) -> tuple[int, ...] | None:
-        """What a visit to row i would add to each column's α: None for nothing."""
+        """The change of each column's α by a visit to row i; None if there is none."""
         scores, label = self.exact[i], int(self.labels[i])
         strict = self.ties == "mistake"
         move = [0] * self.columns
@@ -94,7 +94,7 @@ class DualTwin:
             self.visits += 1
 
     def worst_epoch(self) -> bool:
-        """A visit for each row, each to the most violated; whether none is any more."""
+        """As many visits as rows, each to the most violated row; return whether none is violated any more."""
         for _ in range(len(self.gram)):
             moves: dict[int, list[int]] = {}
             for c in [0] if self.joint else range(self.columns):
@@ -110,7 +110,7 @@ class DualTwin:
         return False
 
     def _most_violated(self, c: int) -> tuple[int, tuple[int, ...]] | None:
-        """Of the mistakes, the one of the smallest float d, then the lowest row."""
+        """The mistake with the smallest float d; of several, the lowest row."""
         best = None
         for i in range(len(self.gram)):
             move = self.move(i, None if self.joint else c)
@@ -128,7 +128,7 @@ class DualTwin:
 
     # -- predicting
     def scores(self, cross: Floats, *, averaged: bool) -> list[list[Fraction]]:
-        """Of rows whose kernel values with all training rows are the lines of `cross`; sums of all visits."""
+        """Scores of rows, given their kernel values with all training rows; averaged: sums over visits."""
         out = []
         for line in cross.tolist():
             total = [Fraction(0)] * self.columns
@@ -139,7 +139,7 @@ class DualTwin:
         return out
 
     def votes(self, cross: Floats) -> list[list[int]]:
-        """By each column's own hypotheses, for less against; where classes are joint, for each."""
+        """Per column, the votes for minus those against; for joint classes, the votes for each class."""
         out = []
         for line in cross.tolist():
             votes, scores = [0] * self.columns, [Fraction(0)] * self.columns

@@ -1,11 +1,11 @@
 """The specification: a plain NumPy twin of every native loop.
 
-Slow on purpose. Decisions are taken on exact rational numbers, updates are elementwise float64
-operations, and nothing here shares code with the native core; the tests compare the two bit for bit.
+Slow on purpose. Decisions use exact rational numbers, updates are elementwise float64 operations, and no
+code is shared with the native core; the tests compare the two bit for bit.
 
-The words: d = y·(w·x + b) for two classes; d = s_y − s_r for more, where the rival r is the lowest
-class other than y with the highest score. The bias is one more coordinate of squared size
-`bias_square`, and b its contribution to the score.
+Notation: d = y·(w·x + b) for two classes; d = s_y − s_r for more, where the rival r is the lowest class other
+than y with the highest score among these. The bias is one more coordinate of squared size `bias_square`, and
+b is its contribution to the score.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def exact_dot(a: Floats, b: Floats) -> Fraction:
 
 
 def rounded(value: Fraction) -> float:
-    """The nearest float64, ties to even; infinite where there is none.
+    """The nearest float64, ties to even; infinite on overflow.
 
     >>> rounded(Fraction(1, 3)) == 1 / 3
     True
@@ -43,7 +43,7 @@ def rounded(value: Fraction) -> float:
 
 
 def norm(square: Fraction) -> float:
-    """sqrt(RN(square)), where the rounding to 53 bits knows no smallest or largest exponent."""
+    """sqrt(RN(square)), where RN rounds to 53 bits with an unlimited exponent."""
     if square == 0:
         return 0.0
     shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
@@ -88,13 +88,13 @@ class Twin:
         return scores[y] - scores[rival], rival
 
     def step(self, x: Floats, d: Fraction) -> float:
-        """τ, before the sample's weight."""
+        """τ without the sample weight."""
         square = exact_dot(x, x) + Fraction(self.bias_square)
         loss = rounded(1 - d)
         square_z = (1 if self.classes == 2 else 2) * rounded(square)
 
         def over(denominator: float) -> float:
-            """loss / denominator; 0 for a zero row, infinite where |x|² only rounds to 0."""
+            """loss / denominator; 0 for a zero row, infinite if |x|² > 0 rounds to 0."""
             return 0.0 if square == 0 and not denominator else loss / denominator if denominator else math.inf
 
         match self.rule:
@@ -111,7 +111,7 @@ class Twin:
         raise ValueError(self.rule)
 
     def visit(self, i: int, x: Floats, y: int, weight: float = 1.0) -> None:
-        """One example: decide, and update where the rule asks for it."""
+        """One example: decide, and update if the rule requires it."""
         d, rival = self.difference(x, y)
         mistake = d < 0 or (d == 0 and self.tie_hurts(y, rival))
         update = {"margin": d <= Fraction(self.margin), "pa": d < 1, "pa1": d < 1, "pa2": d < 1}.get(
@@ -144,11 +144,11 @@ class Twin:
         return self.ties == "mistake" or (y == 0 if self.classes == 2 else rival < y)
 
     def most_violated(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> int:
-        """The row of the smallest d, compared as float64; then mistakes, then lower rows, first."""
+        """The row of the smallest d, compared as float64; of several, mistakes first, then lower rows."""
 
         def key(i: int) -> tuple[float, bool, int]:
             d, rival = self.difference(np.asarray(X[i], dtype=np.float64), int(y[i]))
-            tiny = 5e-324 * ((d > 0) - (d < 0))  # rounding must not turn a side into a tie
+            tiny = 5e-324 * ((d > 0) - (d < 0))  # rounding must not create a tie
             return rounded(d) or tiny, d == 0 and not self.tie_hurts(int(y[i]), rival), i
 
         return min(range(len(X)), key=key)
@@ -168,7 +168,7 @@ class Twin:
 
 
 def _mean(w: Floats, u: Floats, t: float) -> Floats:
-    """(t·w − u)/t; where that overflows, w − u/t."""
+    """(t·w − u)/t; on overflow, w − u/t."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (t * w - u) / t
     return np.where(np.isfinite(mean), mean, w - u / t)
@@ -177,7 +177,7 @@ def _mean(w: Floats, u: Floats, t: float) -> Floats:
 def vote(
     X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any, tests: npt.NDArray[Any], twin: Twin
 ) -> list[int]:
-    """Train `twin` over `order` and let every weight vector it held vote, as often as it survived."""
+    """Train `twin` over `order`; every weight vector votes as often as it survived visits."""
     votes = [[0] * twin.classes for _ in tests]
 
     def cast(count: int) -> None:
@@ -204,7 +204,7 @@ def vote(
 
 @dataclass
 class InPocket:
-    """What the pocket algorithm holds: weights, their run, and their errors by weight."""
+    """The pocket: weights, their run, and their weighted errors."""
 
     weights: Floats
     bias: Floats
@@ -222,14 +222,14 @@ def pocket(
     ratchet: bool = True,
     weights: Any = None,
 ) -> InPocket:
-    """Gallant's algorithm over one sequence of visits; it ends where the pocket makes no error."""
+    """Gallant's algorithm over one sequence of visits; it ends when the pocket makes no error."""
 
     def errors() -> float:
         wrong = [i for i in range(len(X)) if twin.predict(np.asarray(X[i], dtype=np.float64)) != y[i]]
         return sum(1.0 if weights is None else float(weights[i]) for i in wrong)
 
     held = InPocket(twin.weights.copy(), twin.bias.copy(), 0, errors() if ratchet else math.inf)
-    run, seen, own = 0, False, False  # `seen`: these weights were looked at; `own`: and went into the pocket
+    run, seen, own = 0, False, False  # `seen`: these weights were tested; `own`: and put into the pocket
     for i in order:
         before = twin.mistakes
         weight = 1.0 if weights is None else float(weights[i])

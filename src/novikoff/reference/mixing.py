@@ -1,7 +1,7 @@
 """The specification of distributed training: a plain NumPy twin of iterative parameter mixing.
 
-One process, one `Twin` a shard, whole arrays, no slices and no lists of changes; nothing here shares code
-with what it checks. The tests compare the two bit for bit.
+One process, one `Twin` per shard, whole arrays, no slices and no lists of changes; no code is shared with
+what it checks. The tests compare the two bit for bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAN_IN = 8
 
 
 def tree_sum(parts: Sequence[Floats]) -> Floats:
-    """The sum in the parts' order, eight neighbours at a time, then of the sums so.
+    """The sum in order, of eight neighbours at a time, then likewise of these sums.
 
     >>> float(tree_sum([np.array(v) for v in [1.0, 2.0**-53, 2.0**-53]]))
     1.0
@@ -41,18 +41,18 @@ def tree_sum(parts: Sequence[Floats]) -> Floats:
 
 @dataclass
 class MixingTwin:
-    """The shared state: a twin with all counts, and what each epoch did."""
+    """The shared state: a twin with all counts, and a record of each epoch."""
 
     shared: Twin
     mixing: str = "uniform"
-    mistakes: list[list[int]] = field(default_factory=list)  # by epoch and shard
+    mistakes: list[list[int]] = field(default_factory=list)  # per epoch and shard
     updates: list[list[int]] = field(default_factory=list)
     weights: list[list[float]] = field(default_factory=list)  # μ
 
     def epoch(self, shards: Sequence[tuple[Any, Any]], orders: Sequence[Any], weights: Any = None) -> bool:
-        """Every shard learns an epoch from the shared weights, which then become the mixture.
+        """Every shard learns for one epoch from the shared weights, which then become the mixture.
 
-        Whether no shard made an update.
+        Returns whether no shard made an update.
         """
         old = self.shared
         ends = []
@@ -63,7 +63,7 @@ class MixingTwin:
         return self.mix(ends)
 
     def mix(self, ends: Sequence[Twin]) -> bool:
-        """The mixture of twins that have all gone on from the shared one."""
+        """Mix twins that have all continued from the shared one."""
         old = self.shared
         k = [twin.updates - old.updates for twin in ends]
         made = [twin.visits - old.visits for twin in ends]
@@ -106,7 +106,7 @@ class MixingTwin:
 
 
 def _mixture(before: Floats, values: Sequence[Floats], n: Sequence[int]) -> Floats:
-    """(Σ nᵢ·wᵢ over the shards that changed a coordinate, and the rest of N times w) / N."""
+    """(Σ nᵢ·wᵢ + (N − Σ nᵢ)·w) / N for each coordinate, with sums over the shards that changed it."""
     changed = [value != before for value in values]
     total = tree_sum([np.where(c, i * value, 0.0) for c, i, value in zip(changed, n, values, strict=True)])
     share = tree_sum([np.where(c, float(i), 0.0) for c, i in zip(changed, n, strict=True)])

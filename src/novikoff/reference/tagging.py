@@ -1,8 +1,8 @@
-"""The plain twin of the sequence tagger: the readable specification that the tests compare with.
+"""The plain twin of the sequence tagger: the readable specification for the tests.
 
 A sentence is a list of tokens, a token a list of (feature number, value). A labelling y of T tokens has the
 score Σ_t e_t(y_t) + Σ_{t>0} a(y_{t−1}, y_t) with e_t(c) = Σ_f v_f·w(f, c); sums are taken in that order.
-Nothing here is fast.
+Slow on purpose.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Sentence = Sequence[Token]
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Which label may follow which, begin a sentence and end one."""
+    """The allowed transitions, first labels and last labels."""
 
     step: npt.NDArray[Any]
     start: npt.NDArray[Any]
@@ -40,7 +40,7 @@ def anything(n_labels: int) -> Rules:
 
 
 def emissions(sentence: Sentence, w: Floats) -> Floats:
-    """e_t(c), the features of a token added in their order."""
+    """e_t(c); the features of a token are added in their order."""
     e = np.zeros((len(sentence), w.shape[1]))
     for t, token in enumerate(sentence):
         for f, value in token:
@@ -49,7 +49,7 @@ def emissions(sentence: Sentence, w: Floats) -> Floats:
 
 
 def score(e: Floats, a: Floats, y: Sequence[int]) -> float:
-    """The score of a labelling, added from the first token to the last."""
+    """The score of a labelling, summed from the first token to the last."""
     total = 0.0
     for t, c in enumerate(y):
         total = e[t, c] + (total + a[y[t - 1], c]) if t else e[t, c]
@@ -57,8 +57,8 @@ def score(e: Floats, a: Floats, y: Sequence[int]) -> float:
 
 
 def brute_force(e: Floats, a: Floats, rules: Rules) -> list[int]:
-    """The decoder's definition: of all labellings that are allowed (of all, where none is), the highest
-    score; of several such, the one that is smallest read from the end.
+    """The decoder's definition: of all allowed labellings (of all, if none is allowed), one with the highest
+    score; of several, the smallest when compared from the end.
     """
     every = [list(y) for y in product(range(a.shape[0]), repeat=len(e))]
     allowed = [y for y in every if rules.allow(y)] or every
@@ -66,7 +66,7 @@ def brute_force(e: Floats, a: Floats, rules: Rules) -> list[int]:
 
 
 def viterbi(e: Floats, a: Floats, rules: Rules) -> list[int]:
-    """The same, by D_t(c) = e_t(c) + max_p (D_{t−1}(p) + a(p, c)) and back by the lowest p."""
+    """The same by D_t(c) = e_t(c) + max_p (D_{t−1}(p) + a(p, c)), traced back by the lowest p."""
     if not len(e):
         return []
     d = [np.where(rules.start, e[0], -np.inf)]
@@ -76,7 +76,7 @@ def viterbi(e: Floats, a: Floats, rules: Rules) -> list[int]:
     last = np.where(rules.end, d[-1], -np.inf)
     if last.max() == -np.inf:
         return viterbi(e, a, anything(len(a)))
-    y = [int(last.argmax())]  # the lowest of the highest
+    y = [int(last.argmax())]  # the lowest label of maximal score
     for t in range(len(e) - 2, -1, -1):
         y.append(int((d[t] + step[:, y[-1]]).argmax()))
     return y[::-1]
@@ -86,8 +86,8 @@ def viterbi(e: Floats, a: Floats, rules: Rules) -> list[int]:
 class Twin:
     """A structured perceptron for sequences.
 
-    `w` and `a` are the last weights, `u` and `ua` the sums of which the mean after each of N visits is made:
-    (N·w − u)/N. `trail` keeps the weights after each visit when asked to, for the plain mean.
+    `w` and `a` are the last weights, `u` and `ua` the sums for the mean after each of N visits, (N·w − u)/N.
+    `trail` optionally keeps the weights after each visit, for the plain mean.
     """
 
     n_features: int
@@ -109,7 +109,7 @@ class Twin:
         return viterbi(emissions(sentence, self.w), self.a, self.rules)
 
     def visit(self, sentence: Sentence, y: Sequence[int]) -> None:
-        """Decode, and at a mistake w += Φ(x, y) − Φ(x, ŷ)."""
+        """Decode; on a mistake w += Φ(x, y) − Φ(x, ŷ)."""
         z = self.decode(sentence)
         if z != list(y):
             self.mistakes += 1
@@ -146,13 +146,13 @@ class Twin:
 
 
 def gap(e: Floats, a: Floats, rules: Rules, y: Sequence[int]) -> float:
-    """By how much a labelling beats the best other one that is allowed."""
+    """The score of a labelling minus that of the best other allowed one."""
     others = [list(z) for z in product(range(len(a)), repeat=len(e)) if list(z) != list(y)]
     return score(e, a, y) - max((score(e, a, z) for z in others if rules.allow(z)), default=-np.inf)
 
 
 def through(e: Floats, a: Floats, rules: Rules) -> Floats:
-    """For every position and label the best score of a labelling that has it there."""
+    """For every position and label, the best score of a labelling with this label there."""
     best = np.full(e.shape, -np.inf)
     every = [list(y) for y in product(range(len(a)), repeat=len(e))]
     for y in [y for y in every if rules.allow(y)] or every:

@@ -1,7 +1,7 @@
-"""The plain twin of templates: what attributes a sentence's tokens have, and their numbers.
+"""The plain twin of templates: the attributes of a sentence's tokens, and their numbers.
 
 It shares no code with `structured.templates`, `structured.functions` or the native expansion: a template is
-read by regular expressions, a token at a time, and every name is spelled out.
+parsed by regular expressions for every token, and every name is written out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 Token = Sequence[str | None]
 
-LONGEST = 1000  # characters that a regular expression may meet or make
+LONGEST = 1000  # most characters in the input or output of a regular expression
 
 _CELL = re.compile(r"(\w+)\[([+-]?\d+)\]")
 
@@ -54,7 +54,7 @@ FUNCTIONS: dict[str, Callable[..., str | None]] = {
 
 
 def value(part: str, sentence: Sequence[Token], t: int, columns: Sequence[str]) -> str | None:
-    """What a part such as ``suffix(w[-1],3)`` is at token t; None when it is nothing.
+    """The value of a part such as ``suffix(w[-1],3)`` at token t; None if it has none.
 
     >>> value("suffix(w[-1],3)", [("walking",), ("on",)], 1, ["w"])
     'ing'
@@ -78,7 +78,7 @@ def value(part: str, sentence: Sequence[Token], t: int, columns: Sequence[str]) 
 
 
 def _split(inside: str) -> tuple[str, list[int | str]]:
-    """``suffix(w[0],2),"a,b",3`` as the part before the first comma outside of it, and the arguments."""
+    """Split ``suffix(w[0],2),"a,b",3`` at the first comma outside the part: the part and its arguments."""
     depth, quoted, cuts = 0, False, []
     for i, c in enumerate(inside):
         if c == '"' and not (quoted and _escaped(inside, i)):
@@ -93,7 +93,7 @@ def _split(inside: str) -> tuple[str, list[int | str]]:
 
 
 def _escaped(text: str, i: int) -> bool:
-    """Whether an odd number of backslashes stands before place i."""
+    """Whether an odd number of backslashes precedes position i."""
     return (i - len(text[:i].rstrip("\\"))) % 2 == 1
 
 
@@ -102,8 +102,8 @@ def attributes(
 ) -> list[list[str]]:
     """The attributes of every token, by name.
 
-    A template is a list of parts; one that is a single part without a cell is a fixed attribute, at the first
-    token for ``__BOS__``, at the last for ``__EOS__``.
+    A template is a list of parts. A single part without a cell is a fixed attribute: ``__BOS__`` of the first
+    token, ``__EOS__`` of the last.
 
     >>> attributes([["w[-1]", "w[0]"], ["__BOS__"]], [("to",), ("be",)], ["w"])
     [['__BOS__'], ['w[-1]|w[0]=to|be']]

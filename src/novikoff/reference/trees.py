@@ -12,9 +12,9 @@ Codes = npt.NDArray[np.uint64]
 
 
 def eisner(scores: Floats) -> list[int]:
-    """The heads of the best projective tree with one root, one NumPy step for all spans of a length.
+    """The heads of the best projective tree with one root, with one NumPy step for all spans of one length.
 
-    Every table is kept twice, by (first word, length) and by (last word, length), so that the two parts of
+    Every table is stored twice, by (first word, length) and by (last word, length), so that the two parts of
     all spans of one length are slices.
 
     >>> eisner(np.array([[0, 5, 1, 1], [0, 0, 4, 1], [0, 3, 0, 7], [0, 1, 1, 0.0]]))
@@ -67,7 +67,7 @@ def eisner(scores: Floats) -> list[int]:
 
 
 def arcs(words: Codes, tags: Codes, table: Codes, extra: Codes, bits: int) -> tuple[Codes, Any]:
-    """Places of the features of every arc, (features, heads, dependents), and which of them it has."""
+    """Indices of the features of every arc, (features, heads, dependents), and a mask of those it has."""
     n, factors = len(words) - 1, table.reshape(-1, 9)
     fields = np.stack([words, tags[1:-1], tags[:-2], tags[2:]])
     place = np.arange(n + 1)
@@ -77,7 +77,7 @@ def arcs(words: Codes, tags: Codes, table: Codes, extra: Codes, bits: int) -> tu
     heads = (factors[:, :4, None] * fields).sum(axis=1) + factors[:, 8:]
     dependents = (factors[:, 4:8, None] * fields).sum(axis=1)
     alone = heads[:, :, None] + dependents[:, None, :]
-    # The tags between, each once: those that occur up to here, less those up to there.
+    # Each tag between, once: its count up to the later word exceeds that up to the earlier one.
     kinds, which = np.unique(tags[1:-1], return_inverse=True)
     seen = np.zeros((n + 2, len(kinds)), dtype=np.int64)
     seen[np.arange(1, n + 2), which] = 1
@@ -95,7 +95,7 @@ def arcs(words: Codes, tags: Codes, table: Codes, extra: Codes, bits: int) -> tu
 
 
 def arc_scores(codes: Codes, has: Any, w: Floats, n_templates: int) -> Floats:
-    """The score of every arc: features but for the tags between in their order, and those between."""
+    """The score of every arc: the features summed in order, plus the sum of those of the tags between."""
     k = 2 * n_templates
     scores: Floats = w[codes[:k]].sum(axis=0) + np.where(has[k:], w[codes[k:]], 0.0).sum(axis=0)
     return scores

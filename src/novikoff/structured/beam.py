@@ -1,14 +1,13 @@
 """Beam search: outputs built step by step, of which only the best few are kept at each step.
 
-A beam may lose the right output on its way although it would have won in the end; an update towards it is
-then not one from which the perceptron's proof can go on. What can be learned from is a *violation*: parts of
-equal length of which the wrong one scores no less (Huang, Fayong and Guo 2012). Whenever the beam ends with a
-wrong output there is one:
+A beam may lose the right output at some step although it would have won in the end; the perceptron's proof
+does not cover an update towards it. An update needs a *violation*: parts of equal length of which the wrong
+one scores no less (Huang, Fayong and Guo 2012). Whenever the beam ends with a wrong output there is one:
 
-- "early": at the step where the right part falls out of the beam, all that is kept scores no less than it
-  (Collins and Roark 2004); where it never does, the whole outputs;
-- "max-violation": at the step where the best part kept exceeds the right one by most;
-- "standard": the whole outputs, violation or not. It may go on for ever where the others end.
+- "early": at the step where the right part falls out of the beam, all parts kept score no less than it
+  (Collins and Roark 2004); if it never does, the whole outputs;
+- "max-violation": at the step where the best part kept exceeds the right one by the largest difference;
+- "standard": the whole outputs, violation or not. It may never converge where the others do.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ class Item(NamedTuple):
 
 
 class BeamSearch(ABC):
-    """Abstract: outputs are tuples of choices, made one after the other, by beam search.
+    """Abstract: outputs are tuples of choices, made one after the other by beam search.
 
-    A subclass says which choices there are after those made, and what features the next one has.
+    A subclass defines the possible choices after those made, and the features of the next one.
 
     Parameters
     ----------
     width : int, default 8
-        How many parts are kept at each step.
+        The number of parts kept at each step.
     update : {'max-violation', 'early', 'standard'}
-        What is learned from when the beam ends with a wrong output.
+        The violation for the update when the beam ends with a wrong output.
 
     Examples
     --------
-    Words get their tags from left to right, each by its word, the word before, and the tag before:
+    Words are tagged from left to right, from the word, the word before, and the tag before:
 
     >>> from novikoff import StructuredPerceptron
     >>> class Tags(BeamSearch):
@@ -70,16 +69,16 @@ class BeamSearch(ABC):
 
     @abstractmethod
     def choices(self, x: Any, made: tuple[Any, ...]) -> Iterable[Any]:
-        """What may come after the choices `made`; nothing where the output is complete.
+        """The choices possible after those in `made`; none if the output is complete.
 
-        All outputs for x must take equally many steps.
+        All outputs for x must have the same number of steps.
         """
 
     @abstractmethod
     def step(self, x: Any, made: tuple[Any, ...], choice: Any) -> Mapping[Hashable, float]:
-        """The features of the next choice; those of an output are the sum over its steps."""
+        """The features of the next choice; an output has the sum over its steps."""
 
-    # -- what the learner asks for
+    # -- the interface for the learner
     def features(self, x: Any, y: tuple[Any, ...]) -> dict[Hashable, float]:
         """The sum of the features of all steps of an output, or of a part of one."""
         total: dict[Hashable, float] = {}
@@ -89,26 +88,26 @@ class BeamSearch(ABC):
         return total
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse outputs that no choices lead to."""
+        """Reject outputs that no choices lead to."""
         if not isinstance(y, tuple):
             raise ValueError(f"y is a {type(y).__name__}: expected a tuple of choices.")
         for t, choice in enumerate(y):
             offered = list(self.choices(x, y[:t]))
             if choice not in offered:
                 shown = ", ".join(map(repr, offered[:10])) or "nothing: the output is complete"
-                raise ValueError(f"step {t} of y is {choice!r}, but there can be {shown}.")
+                raise ValueError(f"step {t} of y is {choice!r}, but the choices are {shown}.")
         if any(True for _ in self.choices(x, y)):
-            raise ValueError(f"y ends after {len(y)} steps, but there can be more.")
+            raise ValueError(f"y ends after {len(y)} steps, but more steps are possible.")
 
     def decode(self, x: Any, w: Any) -> tuple[Any, ...]:
-        """The best output that the beam finds; choices offered earlier come first among equal scores."""
+        """The best output that the beam finds; in a tie, choices offered earlier come first."""
         beam = [Item(0.0, (), True)]
         while following := self._following(x, w, beam, None):
             beam = following
         return beam[0].part
 
     def violation(self, x: Any, w: Any, y: tuple[Any, ...]) -> tuple[Any, Any] | None:
-        """Nothing where the beam ends with y, or the parts to learn from."""
+        """None if the beam ends with y, else the parts to learn from."""
         beam, right_score = [Item(0.0, (), True)], 0.0
         largest, at_largest = -1.0, (y, y)
         early: tuple[Any, Any] | None = None
@@ -136,5 +135,5 @@ class BeamSearch(ABC):
             for choice in self.choices(x, part):
                 on = right and y is not None and choice == y[len(part)]
                 longer.append(Item(score + w.dot(self.step(x, part, choice)), (*part, choice), on))
-        longer.sort(key=lambda item: -item.score)  # stable: of equal scores the earlier stays first
+        longer.sort(key=lambda item: -item.score)  # stable: in a tie the earlier one stays first
         return longer[: self.width]

@@ -1,4 +1,4 @@
-"""Chains: a label for each token, by its features and the label before."""
+"""Chains: a label for each token, from its features and the label before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.structured.weights import Floats, Sparse
+from novikoff.structured.features import Floats, Sparse
 
 Ints = npt.NDArray[np.int64]
 
@@ -20,17 +20,17 @@ class Chains:
     """A label for each token: Φ counts pairs of feature and label, and of neighbouring labels.
 
     x is a list of tokens, each a list of feature names, or a dict of name → number; y is the list of their
-    labels. The best labels are found by Viterbi's algorithm; of those with equal scores, the ones that are
-    smallest read from the end. The loss is the number of wrong labels. `SequenceTagger` learns the same, in
-    native code; this is its plain form, open to other losses and other drivers.
+    labels. Viterbi's algorithm finds the best labels; among ties, those that are smallest when read from the
+    end. The loss is the number of wrong labels. `SequenceTagger` learns the same in native code; this is its
+    plain form, for other losses and other training methods.
 
     Parameters
     ----------
     labels : sequence of labels, optional
-        In the order that decides ties. Without it those of the training examples, sorted.
+        In the order that decides ties. Default: the labels of the training examples, sorted.
     names : sequence of feature names, optional
-        The features that have weights. Without it those of the training examples, in order of appearance;
-        others are passed over.
+        The features that have weights; others are ignored. Default: the features of the training examples,
+        in order of appearance.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Chains:
         object.__setattr__(self, "_place", {label: i for i, label in enumerate(self.labels or ())})
 
     def prepared(self, X: Any, Y: Any) -> Chains:
-        """With the labels and the feature names of the training examples, where none were given."""
+        """The problem with the labels and feature names of the training examples, if none were given."""
         labels, names = self.labels, self.names
         if labels is None:
             try:
@@ -68,12 +68,12 @@ class Chains:
 
     @property
     def n_weights(self) -> int:
-        """A weight for each pair of feature and label, and for each pair of labels."""
+        """One weight per pair of feature and label, and one per pair of labels."""
         assert self.names is not None and self.labels is not None
         return (len(self.names) + len(self.labels)) * len(self.labels)
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse labels that do not fit the tokens."""
+        """Reject labels that do not fit the tokens."""
         if not isinstance(y, list):
             raise ValueError(f"y is a {type(y).__name__}: expected a list of labels.")
         if len(y) != len(x):
@@ -81,10 +81,10 @@ class Chains:
         for t, label in enumerate(y):
             if label not in self._place:
                 listed = ", ".join(map(repr, (self.labels or ())[:20]))
-                raise ValueError(f"the label {label!r} of token {t} is none of {listed}.")
+                raise ValueError(f"the label {label!r} of token {t} is not one of {listed}.")
 
     def _rows(self, x: Any) -> tuple[Ints, Floats, Ints]:
-        """The features of all tokens: numbers, values, and the token of each."""
+        """The features of all tokens: their numbers, values and tokens."""
         number, numbers, values, tokens = self._number, [], [], []
         for t, token in enumerate(x):
             pairs = (
@@ -108,7 +108,7 @@ class Chains:
         return Sparse(indices, np.concatenate([values, np.ones(len(pairs))]), self.n_weights)
 
     def _scores(self, x: Any, w: Floats) -> tuple[Floats, Floats]:
-        """The scores of each token's labels by its features, and those of pairs of labels."""
+        """The scores of each token's labels from its features, and the scores of pairs of labels."""
         k = len(self._place)
         table = w.reshape(-1, k)
         numbers, values, tokens = self._rows(x)
@@ -126,7 +126,7 @@ class Chains:
         return [self.labels[c] for c in viterbi(scores, pairs)]
 
     def runner_up(self, x: Any, w: Floats, y: Any) -> list[Any] | None:
-        """The best labels other than y: those of the best way through a wrong label."""
+        """The best labels other than y: the best path through a wrong label."""
         if not len(x) or len(self._place) < 2:
             return None
         scores, pairs = self._scores(x, w)
@@ -140,15 +140,15 @@ class Chains:
         return [self.labels[c] for c in viterbi(scores, pairs)]
 
     def loss(self, y: Any, z: Any) -> float:
-        """How many labels are wrong."""
+        """The number of wrong labels."""
         return float(sum(a != b for a, b in zip(y, z, strict=True)))
 
     def agreement(self, y: Any, z: Any) -> tuple[int, int]:
-        """How many labels are right, and of how many."""
+        """The number of right labels, and of all."""
         return sum(a == b for a, b in zip(y, z, strict=True)), len(y)
 
     def state(self) -> dict[str, Any]:
-        """What a model file says of it."""
+        """The data for a model file."""
         assert self.names is not None and self.labels is not None
         return {"labels": list(self.labels), "names": list(self.names)}
 
@@ -159,9 +159,9 @@ class Chains:
 
 
 def viterbi(scores: Floats, pairs: Floats) -> list[int]:
-    """The best path: δ_t(c) = max_b (δ_{t−1}(b) + pairs[b, c]) + scores[t, c], the lowest b of those tied.
+    """The best path: δ_t(c) = max_b (δ_{t−1}(b) + pairs[b, c]) + scores[t, c], the lowest b in a tie.
 
-    So among equal paths the one that is smallest read from the end is found.
+    So among equal paths it finds the one that is smallest when read from the end.
     """
     n = len(scores)
     if not n:
@@ -179,7 +179,7 @@ def viterbi(scores: Floats, pairs: Floats) -> list[int]:
 
 
 def through(scores: Floats, pairs: Floats) -> tuple[Floats, Floats]:
-    """For each token and label, the best score up to it, and after it."""
+    """For each token and label, the best score of the path up to it, and of the path after it."""
     forward, backward = scores.copy(), np.zeros_like(scores)
     for t in range(1, len(scores)):
         forward[t] += (forward[t - 1][:, None] + pairs).max(axis=0)

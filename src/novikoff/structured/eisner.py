@@ -1,4 +1,4 @@
-"""Eisner's algorithm for the best projective tree, and trees made projective."""
+"""Eisner's algorithm for the best projective tree, and conversion to projective trees."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Floats = npt.NDArray[np.float64]
 def eisner(scores: Floats) -> list[int]:
     """The heads of the best projective tree with one root: 0 for the root, else from 1 to n.
 
-    native/trees.h has the algorithm, which takes O(n³).
+    The algorithm is in native/trees.h and takes O(n³) time.
 
     Parameters
     ----------
     scores : array of shape (n + 1, n + 1)
-        scores[h, m]: the arc from h to m, 0 being above the root; column 0 is not looked at.
+        scores[h, m] is the score of the arc from h to m, where 0 is above the root; column 0 is ignored.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def eisner(scores: Floats) -> list[int]:
 
 
 def crossing(heads: list[int]) -> list[int]:
-    """The tokens whose arc spans another that does not descend from its head; none in a projective tree.
+    """The tokens whose arc spans a token that does not descend from its head; none in a projective tree.
 
     >>> crossing([2, 0, 2]), crossing([3, 0, 2, 1])
     ([], [1, 4])
@@ -49,9 +49,9 @@ def crossing(heads: list[int]) -> list[int]:
 
 
 def projective(heads: list[int]) -> list[int]:
-    """The tree with arcs lifted that span others: the shortest to its head's head, until there is none.
+    """A projective tree: the shortest nonprojective arc is moved to its head's head until none is left.
 
-    This is how Nivre and Nilsson (2005) make trees projective.
+    This is the method of Nivre and Nilsson (2005).
 
     >>> projective([3, 0, 2, 1])
     [2, 0, 2, 2]

@@ -1,4 +1,4 @@
-"""Bipartite matching: who goes with whom."""
+"""Bipartite matching."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats
+from novikoff.structured.features import Floats
 
-FORBIDDEN = 2.0**40  # times the largest score: more than any matching can make up for
+FORBIDDEN = 2.0**40  # times the largest score: a penalty that no matching can offset
 
 
 @dataclass(frozen=True)
 class Matching:
-    """A partner on the right for each item on the left, no two the same: y[i] is the partner of i.
+    """A different partner on the right for each item on the left: y[i] is the partner of i.
 
-    x has the shape (left, right, features), left ≤ right: features of every pair. Φ(x, y) = Σ x[i, y[i]], the
-    best matching is found by scipy's `linear_sum_assignment`, and the loss is the number of wrong partners.
+    x has the shape (left, right, features), left ≤ right: the features of every pair. Φ(x, y) = Σ x[i, y[i]];
+    scipy's `linear_sum_assignment` finds the best matching; the loss is the number of wrong partners.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Matching:
     """
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse what is not a matching of x."""
+        """Reject a y that is not a matching of x."""
         n, m = self._pairs(x).shape[:2]
         whole = isinstance(y, list) and all(isinstance(j, int | np.integer) for j in y)
         if not whole or len(y) != n or len(set(y)) != n or (n and not 0 <= min(y) <= max(y) < m):
@@ -67,7 +67,7 @@ class Matching:
         return linear_sum_assignment(scores, maximize=True)[1].tolist()  # type: ignore[no-any-return]
 
     def runner_up(self, x: Any, w: Floats, y: Any) -> list[int] | None:
-        """The best matching other than y: each pair of y is left out in turn."""
+        """The best matching other than y, found by forbidding each pair of y in turn."""
         scores = self._pairs(x) @ w
         rows = np.arange(len(y))
         best: list[int] | None = None
@@ -80,15 +80,15 @@ class Matching:
         return best
 
     def loss(self, y: Any, z: Any) -> float:
-        """How many partners are wrong."""
+        """The number of wrong partners."""
         return float(np.count_nonzero(np.asarray(y) != np.asarray(z)))
 
     def agreement(self, y: Any, z: Any) -> tuple[int, int]:
-        """How many partners are right, and of how many."""
+        """The number of right partners, and of all."""
         return int(np.count_nonzero(np.asarray(y) == np.asarray(z))), len(y)
 
     def state(self) -> dict[str, Any]:
-        """What a model file says of it."""
+        """The data for a model file."""
         return {}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A structured perceptron as a plain object: the problem, the weights, and how they were made."""
+"""A structured perceptron as a plain object: the problem, the weights, and the record of training."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import numpy as np
 from novikoff.data import state as data_state
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, pack_text, read_file, unpack_text, write_file
-from novikoff.structured import training as learning
+from novikoff.structured.features import Floats, dot
 from novikoff.structured.problem import Structure, as_examples, number_of
-from novikoff.structured.weights import ArrayLearner, Floats, Learner, NamedLearner, Weights, dot
+from novikoff.structured.summary import summarize
+from novikoff.structured.weights import ArrayWeights, NamedWeights, StructuredWeights, Weights
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 
-# Problems that a file can name; loaded only when one does.
+# Built-in problems, imported only when a file names one.
 SHIPPED = {
     "Chains": "novikoff.structured.chains",
     "DependencyTrees": "novikoff.structured.trees",
@@ -34,19 +35,19 @@ COUNTS = ("visits", "updates", "mistakes", "invalid")
 
 @dataclass(eq=False)
 class StructuredModel:
-    """What a model file of a structured perceptron holds.
+    """The content of a structured perceptron's model file.
 
     Parameters
     ----------
     problem : object with `features` and `decode`
-    learner : novikoff.structured.weights.Learner
-        Weights, their sums, and the counts: what goes on learning.
+    learner : novikoff.structured.weights.StructuredWeights
+        Weights, their sums, and the counts: the state for further training.
     weights : mapping or array
         The weights that predict: the last ones, or their mean.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        Training parameters, as far as JSON can represent them.
     run : novikoff.training.run.Run
-        What training did; the report is made from it.
+        The record of training; the report is made from it.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class StructuredModel:
     """
 
     problem: Any
-    learner: Learner
+    learner: StructuredWeights
     weights: Any
     parameters: dict[str, Any] = field(default_factory=dict)
     run: Run = field(default_factory=Run)
@@ -83,23 +84,21 @@ class StructuredModel:
 
     @property
     def report(self) -> Report:
-        """The report of the run that made it."""
+        """The report of the training run."""
         name = f"{self.name}({type(self.problem).__name__})"
         order = str(self.parameters.get("order", "shuffle"))
         augmented = bool(self.parameters.get("cost_augmented", False))
         in_parts = hasattr(self.problem, "violation")
-        return learning.summarize(
-            self.learner, self.run, name, order, cost_augmented=augmented, in_parts=in_parts
-        )
+        return summarize(self.learner, self.run, name, order, cost_augmented=augmented, in_parts=in_parts)
 
     @property
     def history(self) -> list[Record]:
-        """A record an epoch."""
+        """One record per epoch."""
         return self.run.history
 
     # -- files
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, at once or not at all; equal models give equal files."""
+        """Write the model to a file, atomically; equal models give equal files."""
         kind = type(self.problem).__name__
         shipped = type(self.problem).__module__ == SHIPPED.get(kind)
         state = self.problem.state() if shipped else None
@@ -110,7 +109,7 @@ class StructuredModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], problem: Any = None) -> StructuredModel:
-        """The model in a file that `save` wrote; with the problem, where it is one of your own."""
+        """Load a model that `save` wrote; a user-defined problem must be given."""
         facts, arrays = read_file(path, "structured")
         try:
             return cls.from_state(facts, arrays, problem)
@@ -119,25 +118,25 @@ class StructuredModel:
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays, problem: Any = None) -> StructuredModel:
-        """The model that a file's facts and arrays say; a ValueError where they do not fit together."""
-        said = checks.fact(facts, "problem", dict)
-        kind = checks.fact(said, "name", str)
+        """The model from a file's facts and arrays; a ValueError if they are inconsistent."""
+        stored = checks.fact(facts, "problem", dict)
+        kind = checks.fact(stored, "name", str)
         if problem is None:
-            if said.get("state") is None or kind not in SHIPPED:
+            if stored.get("state") is None or kind not in SHIPPED:
                 raise ValueError(
-                    f"it was learned with {kind}, a problem of somebody's own: give it, as "
+                    f"it was trained with {kind}, a user-defined problem: pass it, as in "
                     f"StructuredPerceptron.load(path, problem={kind}(...))."
                 )
             home = getattr(import_module(SHIPPED[kind]), kind)
             try:
-                problem = home.from_state(checks.fact(said, "state", dict))
+                problem = home.from_state(checks.fact(stored, "state", dict))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise ValueError(f"its {kind} does not fit together ({error!r})") from None
-        learner = weights_from_state(checks.fact(facts, "weights", dict), checks.sub("weights", arrays))
+                raise ValueError(f"its {kind} is inconsistent ({error!r})") from None
+        learner = weights_from_state(*checks.part(facts, arrays, "weights"))
         parameters = checks.fact(facts, "parameters", dict)
-        run = training_state.run_from_state(checks.fact(facts, "run", dict), checks.sub("run", arrays))
+        run = training_state.run_from_state(*checks.part(facts, arrays, "run"))
         if learner.dropped is None and parameters.get("early_stopping") is False:
-            learner.dropped = 0  # a file of an earlier version: only early stopping puts weights back
+            learner.dropped = 0  # a file of an earlier version: only early stopping restores weights
         weights = learner.averaged() if parameters.get("average") is True else learner.weights
         size = getattr(problem, "n_weights", None)
         if size is not None and size != learner.n_features:
@@ -146,25 +145,25 @@ class StructuredModel:
 
 
 # ---- weights as facts and arrays ---------------------------------------------------------------------
-def weights_state(learner: Learner) -> checks.State:
-    """Weights, sums and counts: by name, or by place without the places that are 0."""
+def weights_state(learner: StructuredWeights) -> checks.State:
+    """Weights, sums and counts: by name, or by index without the entries that are 0."""
     facts: Facts = {name: getattr(learner, name) for name in COUNTS}
     facts |= {"radius": learner.radius, "largest_loss": learner.largest_loss, "whole": learner.whole}
     facts |= {"dropped": learner.dropped}
-    if isinstance(learner, NamedLearner):
+    if isinstance(learner, NamedWeights):
         names = list(learner.weights)
         content, offsets = pack_text(_text_of(name) for name in names)
         pairs = [[learner.weights[name], learner.sums[name]] for name in names]
         values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return facts | {"kind": "named"}, {"names": content, "offsets": offsets, "values": values}
-    assert isinstance(learner, ArrayLearner)
+    assert isinstance(learner, ArrayWeights)
     facts |= {"kind": "array", "size": len(learner.array)}
     return facts, data_state.pack_columns("values", [learner.array, learner.sums], learner.used())
 
 
-def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
+def weights_from_state(facts: Facts, arrays: Arrays) -> StructuredWeights:
     """The learner that `weights_state` was taken from."""
-    learner: Learner
+    learner: StructuredWeights
     used = None
     if checks.choice(facts, "kind", ("named", "array")) == "named":
         offsets = checks.array(arrays, "offsets", np.int64, (None,))
@@ -174,23 +173,23 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
         values = checks.array(arrays, "values", np.float64, (len(names), 2))
         if len(set(names)) != len(names):
             raise ValueError("some feature names are repeated")
-        learner = NamedLearner()
+        learner = NamedWeights()
         learner._weights = Weights(zip(names, values[:, 0].tolist(), strict=True))
         learner.sums = dict(zip(names, values[:, 1].tolist(), strict=True))
     else:
         size = checks.count(facts, "size", 0, checks.LARGEST)
         used = data_state.rows_from_state("values", arrays, size, 2)[0]
         try:
-            learner = ArrayLearner(size, used)
+            learner = ArrayWeights(size, used)
         except MemoryError:
             raise ValueError(
-                f"it claims {size:,} weights, for which this process cannot reserve the addresses: give it "
+                f"it claims {size:,} weights, for which this process cannot reserve address space: give it "
                 "more memory"
             ) from None
         data_state.unpack_rows("values", arrays, size, 2, [learner.array, learner.sums])
     for name in COUNTS:
         setattr(learner, name, checks.count(facts, name))
-    if isinstance(learner, ArrayLearner) and used is not None:
+    if isinstance(learner, ArrayWeights) and used is not None:
         learner.tell_used(used)
     learner.radius = checks.finite(facts, "radius")
     learner.largest_loss = checks.finite(facts, "largest_loss")
@@ -203,14 +202,14 @@ def weights_from_state(facts: Facts, arrays: Arrays) -> Learner:
 def _text_of(name: Hashable) -> str:
     """A feature's name as JSON: text, a number, or a tuple of these."""
 
-    def sayable(part: Any) -> bool:
+    def is_plain(part: Any) -> bool:
         if isinstance(part, tuple):
-            return all(map(sayable, part))
+            return all(map(is_plain, part))
         return part is None or type(part) in (str, int, float, bool)
 
-    if not sayable(name):
+    if not is_plain(name):
         raise ValueError(
-            f"a model file holds feature names that are text, numbers or tuples of these, not {name!r}."
+            f"feature names in a model file must be text, numbers or tuples of these, not {name!r}."
         )
     return json.dumps(name, ensure_ascii=False)
 
@@ -218,10 +217,10 @@ def _text_of(name: Hashable) -> str:
 def _name_of(text: str) -> Hashable:
     def tuples(value: Any) -> Any:
         if isinstance(value, dict):
-            raise ValueError("a feature name is no JSON list, text or number")
+            raise ValueError("a feature name is not a JSON list, text or number")
         return tuple(map(tuples, value)) if isinstance(value, list) else value
 
     try:
         return tuples(json.loads(text))  # type: ignore[no-any-return]
     except (json.JSONDecodeError, RecursionError):
-        raise ValueError(f"the feature name {text[:40]!r} is no JSON") from None
+        raise ValueError(f"the feature name {text[:40]!r} is not JSON") from None

@@ -1,4 +1,4 @@
-"""Classes as the smallest structure: one block of weights a class."""
+"""Classes as the smallest structure: one block of weights per class."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats, Sparse, exact_dot
+from novikoff.structured.features import Floats, Sparse
+from novikoff.structured.weights import exact_dot
 
 
 @dataclass(frozen=True)
 class Multiclass:
     """One of several classes: Φ(x, y) is x in the block of class y, so w·Φ(x, y) = w_y·x.
 
-    With three classes or more this is `Perceptron(multiclass="joint")`, update for update and weight for
-    weight: scores that are close are compared exactly, and the lowest class wins a tie.
+    With three classes or more this is `Perceptron(multiclass="joint")`, with the same updates and weights:
+    scores that are close are compared exactly, and the lowest class wins a tie.
 
     Parameters
     ----------
     classes : sequence of labels, optional
-        In the order that decides ties. Without it those of the training examples, sorted.
+        In the order that decides ties. Default: the classes of the training examples, sorted.
     fit_intercept : bool, default True
-        Whether every x has one more coordinate, 1.
+        Whether every x is extended by a coordinate 1.
 
     Examples
     --------
@@ -42,21 +43,21 @@ class Multiclass:
     fit_intercept: bool = True
 
     def prepared(self, X: Any, Y: Any) -> Multiclass:
-        """With the classes of the training examples, where none were given."""
+        """The problem with the classes of the training examples, if none were given."""
         if self.classes is not None:
             return self
         try:
             found = sorted(set(np.asarray(Y).tolist()))
         except TypeError:
-            raise TypeError("Labels must all be of one kind, which these are not.") from None
+            raise TypeError("Labels must all be of one kind, but these are not.") from None
         return replace(self, classes=tuple(found))
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse a label that is none of the classes."""
+        """Reject a label that is not one of the classes."""
         assert self.classes is not None
         if y not in self.classes:
             listed = ", ".join(map(repr, self.classes[:20]))
-            raise ValueError(f"the label {y!r} is none of the classes {listed}.")
+            raise ValueError(f"the label {y!r} is not one of the classes {listed}.")
 
     def _row(self, x: Any) -> Floats:
         row = exact_doubles(x.toarray() if hasattr(x, "toarray") else x, "x[{}]".format).reshape(-1)
@@ -70,7 +71,7 @@ class Multiclass:
         return Sparse(np.arange(block, block + len(row)), row, len(self.classes) * len(row))
 
     def decode(self, x: Any, w: Floats, y: Any = None) -> Any:
-        """The class with the highest score, the lowest of those tied; with y, all others score 1 more."""
+        """The class with the highest score, the lowest in a tie; with y, all other classes score 1 more."""
         assert self.classes is not None
         right = None if y is None else self.classes.index(y)
         return self.classes[self._best(self._row(x), w, right, without=None)]
@@ -83,7 +84,7 @@ class Multiclass:
         return self.classes[self._best(self._row(x), w, None, without=self.classes.index(y))]
 
     def _best(self, row: Floats, w: Floats, right: int | None, without: int | None) -> int:
-        """The class of the highest score plus cost, decided exactly."""
+        """The class with the highest score plus cost, decided exactly."""
         assert self.classes is not None
         W = w.reshape(len(self.classes), len(row))
         costs = np.zeros(len(W)) if right is None else np.where(np.arange(len(W)) == right, 0.0, 1.0)
@@ -107,7 +108,7 @@ class Multiclass:
         return float(y != z)
 
     def state(self) -> dict[str, Any]:
-        """What a model file says of it."""
+        """The data for a model file."""
         assert self.classes is not None
         return {"classes": list(self.classes), "fit_intercept": self.fit_intercept}
 

@@ -1,38 +1,44 @@
-"""`StructuredPerceptron`: whatever can be decoded can be learned."""
+"""`StructuredPerceptron`: learns any output that can be decoded."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from dataclasses import KW_ONLY
 from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import MORE_EPOCHS, generator, not_separated
-from novikoff.parameters.table import STRUCTURED_PARAMETERS, check_parameters, default, document, said_by_file
+from novikoff.estimator import BaseEstimator
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+    with_parameters,
+)
+from novikoff.parameters.structured import STRUCTURED_PARAMETERS
 from novikoff.structured import training as learning
 from novikoff.structured.model import StructuredModel
 from novikoff.structured.problem import Structure, as_examples, number_of
-from novikoff.structured.weights import Learner
+from novikoff.structured.training import StructuredTrainer
+from novikoff.structured.weights import StructuredWeights
+from novikoff.training.loop import train
+from novikoff.training.not_separated import MORE_EPOCHS, not_separated
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 
 
-def start(name: str) -> Any:
-    """What a parameter is at first."""
-    return default(name, STRUCTURED_PARAMETERS)
+@with_parameters(STRUCTURED_PARAMETERS)
+class StructuredPerceptron(BaseEstimator):
+    """A perceptron whose outputs are sequences, trees, matchings, rankings, or anything you can decode.
 
-
-class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
-    """A perceptron whose outputs are sequences, trees, matchings, rankings, or what you can decode.
-
-    Predicts ŷ = argmax w·Φ(x, y) by the problem's own `decode`, and learns from mistakes:
+    Predicts ŷ = argmax w·Φ(x, y) with the problem's `decode`, and learns from mistakes:
     w ← w + Φ(x, y) − Φ(x, ŷ) (Collins 2002).
 
     Parameters
@@ -46,45 +52,43 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     problem_ : object
         The problem as prepared for the training examples.
     n_epochs_, history_ : int, list of dict
-        Of the last call: epochs made, and for each its mistakes, updates, ‖w‖ and seconds.
+        Of the last call: the epochs, and for each one mistakes, updates, ‖w‖ and seconds.
     n_updates_, n_mistakes_ : int
         Over all calls. They differ only with `cost_augmented=True`.
     n_invalid_ : int
-        Updates at which the output that was taken for the best scored less than the right one: signs of an
-        inexact decoder. The bound needs that there are none.
+        Updates at which the decoded output scored less than the right one, which shows that the decoder is
+        inexact. The bound requires that there are none.
     converged_ : bool
-        An epoch passed without an update.
+        Whether an epoch passed without an update.
     verdict_ : {'separated', 'consistent', 'undecided'}
         'separated': every right output scores strictly more than any other under the witness.
         'consistent': every output was right, but the decoder is not exact. See Notes.
     witness_ : as `weights_`, or None
-        The weights that the verdict is about: the last ones, or where another output ties with a right one
-        under them, what comes of carrying on with ties as mistakes. None where nothing was separated, and
-        after `load`.
+        The weights that the verdict is about: the last ones or, if another output ties with a right one under
+        them, the result of continuing with ties as mistakes. None if nothing was separated, and after `load`.
     radius_ : float
         R: the largest ‖Φ(x, y) − Φ(x, z)‖ of the updates made.
     margin_ : float
-        With the verdict 'separated', what the witness's margin is at least, or NaN where nothing is
-        known.
+        With the verdict 'separated', a lower bound of the witness's margin, or NaN if none is known.
     margin_upper_ : float
-        ‖w‖/updates, which is at least γ; rounded up. With a `violation` of the problem's own, γ is that of
-        parts of outputs as well.
+        ‖w‖/updates, which is at least γ; rounded up. If the problem has its own `violation`, γ is the margin
+        over parts of outputs as well.
     training_errors_ : int or None
-        Wrong outputs, where they are known: 0 after a clean run, counted for averaged weights.
+        Number of wrong training outputs: counted for averaged weights, otherwise 0 or, if any, None.
 
     Notes
     -----
-    *Verdict and margin.* A problem with `runner_up` gives the smallest gap between a right output
-    and the next best, computed exactly, and `margin_` is that over ‖w‖. For other problems 'separated' rests
-    on decoding each example under weights shaken by random vectors, which a tie survives with a chance below
-    2⁻²⁴ for each of two draws; `margin_` is then 1/‖w‖ when all features seen were whole numbers, and NaN
-    otherwise. Other outputs with the very same features as the right one go unnoticed there.
+    *Verdict and margin.* If the problem has `runner_up`, the smallest gap between a right output and the next
+    best one is computed exactly, and `margin_` is this gap divided by ‖w‖. For other problems 'separated' is
+    based on decoding each example under weights perturbed by random vectors; a tie survives with a
+    probability below 2⁻²⁴ for each of two draws. Then `margin_` is 1/‖w‖ if all features seen were whole
+    numbers, and NaN otherwise. This test does not notice outputs with exactly the features of the right one.
 
-    *Errors* leave the model as it was.
+    *Errors* leave the model unchanged.
 
     Examples
     --------
-    Two methods make a problem. Where is a word to be cut, by what it begins and ends with?
+    A problem needs two methods. This one decides from a word's beginning and end where to cut it:
 
     >>> class Cuts:
     ...     def features(self, word, cut):
@@ -97,48 +101,21 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
     ([4, 4, 3], 'separated')
     """
 
-    _names = (
-        "problem",
-        "average",
-        "cost_augmented",
-        "max_epochs",
-        "order",
-        "random_state",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "verbose",
-        "callback",
-    )
-    _learner: Learner
-    _run: Run
+    problem: Any = DEFAULT
+    _: KW_ONLY
+    average: bool = DEFAULT
+    cost_augmented: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
 
-    def __init__(
-        self,
-        problem: Any = start("problem"),
-        *,
-        average: bool = start("average"),
-        cost_augmented: bool = start("cost_augmented"),
-        max_epochs: int = start("max_epochs"),
-        order: str = start("order"),
-        random_state: Any = start("random_state"),
-        early_stopping: bool = start("early_stopping"),
-        validation_fraction: float = start("validation_fraction"),
-        n_epochs_no_change: int = start("n_epochs_no_change"),
-        verbose: int = start("verbose"),
-        callback: Any = start("callback"),
-    ) -> None:
-        self.problem = problem
-        self.average = average
-        self.cost_augmented = cost_augmented
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.verbose = verbose
-        self.callback = callback
+    _learner: StructuredWeights
+    _run: Run
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -146,25 +123,18 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : sequence of n inputs, whatever the problem understands
-        y : sequence of their n outputs
+        X : sequence of n inputs, in any form that the problem accepts
+        y : sequence of n outputs
         """
         with turns_of(self).learning:
             X, y, n = self._read(X, y)
             problem = self._prepared(X, y)
             structure = Structure(problem, cost_augmented=self.cost_augmented)
-            plan = Plan(
-                max_epochs=int(self.max_epochs),
-                order=self.order,
-                rng=generator(self.random_state),
-                early_stopping=self.early_stopping,
-                validation_fraction=self.validation_fraction,
-                n_epochs_no_change=self.n_epochs_no_change,
-                verbose=int(self.verbose),
-                callback=self.callback,
-            )
-            learner, run, witness = learning.fit(structure, X, y, n, plan, average=self.average)
-            self._set(problem, learner, run, witness)
+            plan = Plan.of(self)
+            weights = learning.begin(structure, X, y, n)
+            trainer = StructuredTrainer(weights, structure, X, y, n, plan, average=self.average)
+            run = train(trainer, plan)
+            self._set(problem, weights, run, trainer.witness)
             stopped = self.early_stopping or (
                 self.callback is not None and len(run.history) < self.max_epochs
             )
@@ -174,18 +144,21 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
             return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """One pass over more examples, in their order, going on from what was learned before."""
+        """Make one pass over more examples, in their order, and continue from the current weights."""
         with turns_of(self).learning:
             X, y, n = self._read(X, y)
             begun = vars(self).get("_learner")
             problem = self._prepared(X, y) if begun is None else self.problem_
             structure = Structure(problem, cost_augmented=self.cost_augmented)
-            learner, run = learning.learn(begun, structure, X, y, n, average=self.average)
-            self._set(problem, learner, run)
+            new = structure, X, y, n
+            weights = learning.begin(*new) if begun is None else learning.resume(begun, *new)
+            plan = Plan(1, "cyclic")
+            trainer = StructuredTrainer(weights, *new, plan, average=self.average)
+            self._set(problem, weights, train(trainer, plan, Run(as_given=True), judged=False))
             return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, int]:
-        check_parameters(self, self._names, STRUCTURED_PARAMETERS)
+        check_parameters(self)
         X, y = as_examples(X, "X"), as_examples(y, "y")
         n, outputs = number_of(X, "X"), number_of(y, "y")
         if n != outputs:
@@ -193,16 +166,20 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
                 f"X has {n} examples, but y has {outputs} outputs: they must have the same length."
             )
         if not n:
-            raise ValueError("X has no examples: there is nothing to learn from.")
+            raise ValueError("X has no examples: the training set is empty.")
         return X, y, n
 
     def _prepared(self, X: Any, y: Any) -> Any:
         prepare = getattr(self.problem, "prepared", None)
         return self.problem if prepare is None else prepare(X, y)
 
-    def _set(self, problem: Any, learner: Learner, run: Run, witness: Learner | None = None) -> None:
-        """Set every fitted attribute; an interrupted run is usable, and its interrupt raised again."""
-        self.problem_, self._learner, self._run = problem, learner, run
+    def _set(
+        self, problem: Any, learner: StructuredWeights, run: Run, witness: StructuredWeights | None = None
+    ) -> None:
+        """Set every fitted attribute; after an interrupted run, raise the interrupt again."""
+        self.problem_: Any = problem
+        self._learner = learner
+        self._run = run
         self.weights_ = learner.averaged() if self.average else learner.weights
         self.witness_ = None if witness is None else witness.weights
         self.history_ = run.history
@@ -220,7 +197,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
 
     # -- what was learned ----------------------------------------------------------------------------
     def predict(self, X: Any) -> list[Any]:
-        """The best output of each input, by the problem's decoder."""
+        """The best output for each input, found by the problem's decoder."""
         with turns_of(self).reading:
             check_is_fitted(self)
             return self.to_model().predict(X)
@@ -232,7 +209,7 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
             return self.to_model().scores(X)
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of right parts (`problem.agreement`), or of outputs that are wholly right."""
+        """The share of right parts (`problem.agreement`), or of outputs that are entirely right."""
         with turns_of(self).reading:
             check_is_fitted(self)
             X, y, n = self._read(X, y)
@@ -248,39 +225,35 @@ class StructuredPerceptron(BaseEstimator):  # type: ignore[misc]
         """The fitted model as a `StructuredModel`, which shares its memory."""
         with turns_of(self).reading:
             check_is_fitted(self)
-            params = {
-                k: v for k, v in self.get_params(deep=False).items() if k not in ("problem", "callback")
-            }
-            if not isinstance(params["random_state"], Integral):
-                params["random_state"] = None
+            params = parameters_for_file(self)
+            del params["problem"], params["callback"]
             return StructuredModel(self.problem_, self._learner, self.weights_, params, self._run)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of data only, at once or not at all.
+        """Write the fitted model to a file that contains only data. The write is atomic.
 
-        A problem that novikoff ships is written with it. Of any other problem only the name is, and `load`
-        needs the problem itself; its feature names must be texts, numbers, or tuples of these. `callback` and
-        a `random_state` that is not a number are not data, and are None in the loaded model.
+        A built-in problem is included. Of any other problem only the name is written, so `load` needs the
+        problem itself; its feature names must be texts, numbers, or tuples of these. `callback`, and a
+        `random_state` that is not a number, are not data and become None in the loaded model.
         """
         self.to_model().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], problem: Any = None) -> Self:
-        """The estimator in a file, from `save`. Runs no code from the file.
+        """Load an estimator that `save` wrote. Runs no code from the file.
 
         Parameters
         ----------
         path : path of the file
-        problem : object, for a problem of your own
+        problem : object, for a user-defined problem
         """
         model = StructuredModel.load(path, problem)
-        self = cls(model.problem, **said_by_file(model.parameters, set(cls._names) - {"problem"}))
+        self = cls(
+            model.problem, **parameters_from_file(model.parameters, set(parameters_of(cls)) - {"problem"})
+        )
         try:
-            check_parameters(self, cls._names, STRUCTURED_PARAMETERS)
+            check_parameters(self)
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{fspath(path)}: {error}") from None
         self._set(model.problem, model.learner, model.run)
         return self
-
-
-document(StructuredPerceptron, StructuredPerceptron._names, STRUCTURED_PARAMETERS)

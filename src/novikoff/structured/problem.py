@@ -1,6 +1,6 @@
-"""What a problem is: features of an output, the best output under weights, and what may come with it.
+"""The interface of a problem: features of an output, the best output under weights, and optional members.
 
-Two methods are enough. The others are looked for by name, and each has a plain meaning where it is missing.
+Two methods are enough. The others are looked up by name, and each has a simple default.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from novikoff.structured.weights import checked
+from novikoff.structured.features import checked
 
 
 class Problem(Protocol):
-    """Any object with these two methods can be learned.
+    """Any object with these two methods is a problem that can be learned.
 
     Methods
     -------
     features(x, y)
         Φ(x, y): a dict of name → number, an array, or a sparse vector (`Sparse`, or one row of scipy's).
     decode(x, w)
-        The output z with the highest w·Φ(x, z). `w` only reads: for dicts it is a mapping in which unknown
-        names have weight 0, with `w.dot(features)`; otherwise an array.
+        The output z with the highest w·Φ(x, z). `w` is read-only: for dicts a mapping in which unknown names
+        have weight 0, with `w.dot(features)`; otherwise an array.
 
-    What it may have besides:
+    Optional members:
 
     exact : bool, default True
-        Whether `decode` always finds the best output. If not, an epoch without updates is called
+        Whether `decode` always finds the best output. If not, the verdict after an epoch without updates is
         "consistent", not "separated".
     loss(y, z) and decode(x, w, y)
-        For `cost_augmented=True`: how bad z is where y is right, ≥ 0, and the output with the highest
+        For `cost_augmented=True`: the loss of z when y is right, ≥ 0, and the output with the highest
         w·Φ(x, z) + loss(y, z).
     violation(x, w, y)
-        None where nothing is to be learned, or (good, bad): two outputs, or parts of outputs, that `features`
-        understands, w·Φ(x, good) ≤ w·Φ(x, bad). Without it: (y, decode(x, w)) where these differ.
+        None if there is nothing to learn, or (good, bad): two outputs, or parts of outputs, that `features`
+        accepts, with w·Φ(x, good) ≤ w·Φ(x, bad). Default: (y, decode(x, w)) if these differ.
     runner_up(x, w, y)
-        The best output other than y, or None where there is no other. With it the margin is measured.
+        The best output other than y, or None if there is none. With it the margin is computed exactly.
     check(x, y)
         Raise a ValueError when y cannot be an output for x.
     prepared(X, Y)
-        The problem to use for these training examples: one that knows their labels, say.
+        The problem to use for these training examples, for instance with their labels.
     agreement(y, z)
-        (right, all): how many parts of z are right; `score` is the share. Without it an output is one part.
+        (right, all): the number of right parts of z, and of all; `score` is the share. Default: one part.
     """
 
     def features(self, x: Any, y: Any) -> Any: ...
@@ -54,7 +54,7 @@ class Problem(Protocol):
 
 
 class Violation(NamedTuple):
-    """What a visit found: the right and the wrong output (or parts of them), and how wrong it is."""
+    """The result of a visit: the right and the wrong output (or parts of them), and the loss."""
 
     good: Any
     bad: Any
@@ -63,7 +63,7 @@ class Violation(NamedTuple):
 
 
 class Structure:
-    """A problem as the learner sees it: every optional part in place, every answer checked."""
+    """A problem as the learner sees it: with all optional members, and with checked results."""
 
     def __init__(self, problem: Any, *, cost_augmented: bool = False) -> None:
         self.problem, self.cost_augmented = problem, cost_augmented
@@ -80,7 +80,7 @@ class Structure:
         if not callable(getattr(self.problem, "loss", None)):
             raise ValueError(f"cost_augmented=True needs a loss(y, z), which {name} does not have.")
         if self._violation is not None:
-            raise ValueError(f"{name} chooses its own violations: cost_augmented=True is not for it.")
+            raise ValueError(f"{name} chooses its own violations, so cost_augmented=True is not possible.")
         try:
             inspect.signature(self.problem.decode).bind(None, None, None)
         except TypeError:
@@ -90,7 +90,7 @@ class Structure:
             ) from None
 
     def check(self, x: Any, y: Any, i: int) -> None:
-        """Refuse an output that cannot be one."""
+        """Reject an impossible output."""
         if y is None:
             raise ValueError(f"y[{i}] is None: every training example needs an output.")
         if self._check is not None:
@@ -104,14 +104,16 @@ class Structure:
         return checked(self.problem.features(x, y), where)
 
     def decode(self, x: Any, w: Any) -> Any:
-        """The best output, which must be one."""
-        z = self.problem.decode(x, w)
+        """The best output, which must not be None."""
+        return self._output(self.problem.decode(x, w))
+
+    def _output(self, z: Any) -> Any:
         if z is None:
             raise TypeError(f"{type(self.problem).__name__}.decode returned None: expected an output.")
         return z
 
     def violation(self, x: Any, w: Any, y: Any, i: int) -> Violation | None:
-        """What there is to learn from an example; None for nothing."""
+        """The violation to learn from an example, or None."""
         if self._violation is not None:
             found = self._violation(x, w, y)
             if found is None:
@@ -122,11 +124,11 @@ class Structure:
                 )
             return Violation(*found, 0.0, True)
         if not self.cost_augmented:
-            z = self.decode(x, w)
+            z = self._output(self.problem.decode(x, w))
             return None if self.same(y, z, i) else Violation(y, z, 0.0, True)
         z = self.problem.decode(x, w, y)
         if self.same(y, z, i):
-            return None  # w·Φ(x, y) ≥ w·Φ(x, z) + loss for every z, so y is what plain decoding finds, too
+            return None  # w·Φ(x, y) ≥ w·Φ(x, z) + loss for every z, so plain decoding finds y, too
         loss = self._loss(y, z, i)
         return Violation(y, z, loss, not self.same(y, self.decode(x, w), i))
 
@@ -137,24 +139,24 @@ class Structure:
         return float(loss)
 
     def same(self, y: Any, z: Any, i: int) -> bool:
-        """Whether two outputs are equal; outputs of two kinds never are, which is an error."""
+        """Whether two outputs are equal; outputs of different kinds are an error."""
         if y is z:
             return True
         if _kind(y) is not _kind(z):
             raise TypeError(
                 f"example {i}: decode returned {_shown(z)}, a {type(z).__name__}, but y[{i}] is a "
-                f"{type(y).__name__}: they can never be equal. Return outputs of the kind that y has."
+                f"{type(y).__name__}: they can never be equal. Return outputs of the same kind as y."
             )
         equal = np.array_equal(y, z) if isinstance(y, np.ndarray) else y == z
         if isinstance(equal, bool | np.bool_):
             return bool(equal)
         raise TypeError(
             f"example {i}: comparing outputs of type {type(y).__name__} gives {_shown(equal)}, expected True "
-            "or False: use outputs that compare as a whole."
+            "or False: use outputs whose comparison gives one bool."
         )
 
     def agreement(self, y: Any, z: Any, i: int) -> tuple[float, float]:
-        """How many parts of z are right, and of how many."""
+        """The number of right parts of z, and of all."""
         if self._agreement is None:
             return float(self.same(y, z, i)), 1.0
         right, of = self._agreement(y, z)
@@ -162,7 +164,7 @@ class Structure:
 
 
 def _kind(y: Any) -> type:
-    """Types that may be equal: all numbers are of one kind, all texts of another."""
+    """The kind of a value; only values of one kind can be equal: all numbers, all texts, else one type."""
     if isinstance(y, Number | np.generic) and not isinstance(y, str | bytes):
         return Number
     if isinstance(y, str):
@@ -176,19 +178,19 @@ def _shown(value: Any) -> str:
 
 
 def number_of(X: Any, name: str) -> int:
-    """How many examples there are."""
+    """The number of examples."""
     try:
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
     except (TypeError, IndexError):
         raise TypeError(
-            f"{name} is a {type(X).__name__}, which has no length: give a list or an array, an entry each."
+            f"{name} is a {type(X).__name__}, which has no length: give a list or an array of examples."
         ) from None
 
 
 def as_examples(X: Any, name: str) -> Any:
-    """X such that X[i] is example i: itself, or the same as a list or array."""
+    """X in a form in which X[i] is example i: unchanged, or converted."""
     if isinstance(X, str | bytes | dict | set):
-        raise TypeError(f"{name} is a {type(X).__name__}: give a list or an array, an entry an example.")
+        raise TypeError(f"{name} is a {type(X).__name__}: give a list or an array, one entry per example.")
     n = number_of(X, name)
     if hasattr(X, "tocsr"):
         return X.tocsr()

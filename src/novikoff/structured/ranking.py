@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.rounding import exact_doubles
-from novikoff.structured.weights import Floats
+from novikoff.structured.features import Floats
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Ranking:
     """The order of the rows of x, best first: y is a list of their numbers.
 
     Φ(x, y) = Σ (x_i − x_j) over all pairs with i before j, which is Σ (n − 1 − 2·place_i)·x_i: the best order
-    is that of the scores w·x_i, rows of equal score in the order in which they lie. The loss is Spearman's
-    footrule, Σ |place in y − place in z|; the order with the highest score plus loss is an assignment of rows
+    is by the scores w·x_i; rows with equal scores keep their order. The loss is Spearman's footrule,
+    Σ |place in y − place in z|; the order with the highest score plus loss is found as an assignment of rows
     to places.
 
     Examples
@@ -31,7 +31,7 @@ class Ranking:
     """
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse what is not an order of the rows."""
+        """Reject a y that is not an order of the rows."""
         n = len(self._items(x))
         if not isinstance(y, list) or sorted(y) != list(range(n)):
             raise ValueError(f"y is {str(y)[:60]}: expected a list of the numbers 0 to {n - 1}, each once.")
@@ -48,7 +48,7 @@ class Ranking:
         return (n - 1.0 - 2 * np.arange(n)) @ items[np.asarray(y, dtype=np.intp)]
 
     def decode(self, x: Any, w: Floats, y: Any = None) -> list[int]:
-        """The rows by falling score; with y, the order with the highest score plus loss."""
+        """The rows by decreasing score; with y, the order with the highest score plus loss."""
         scores = self._items(x) @ w
         if y is None:
             return np.argsort(-scores, kind="stable").tolist()  # type: ignore[no-any-return]
@@ -60,7 +60,7 @@ class Ranking:
         return linear_sum_assignment(gains, maximize=True)[1].tolist()  # type: ignore[no-any-return]
 
     def runner_up(self, x: Any, w: Floats, y: Any) -> list[int] | None:
-        """The best order other than y. Where y is the best, two neighbours change places in it."""
+        """The best order other than y. If y is the best, two of its neighbours are exchanged."""
         best = self.decode(x, w)
         if best != y:
             return best
@@ -71,16 +71,16 @@ class Ranking:
         return [*y[:at], y[at + 1], y[at], *y[at + 2 :]]
 
     def loss(self, y: Any, z: Any) -> float:
-        """Spearman's footrule: how far the items are from their places, in all."""
+        """Spearman's footrule: the sum of the distances of the items from their places."""
         return float(np.abs(np.argsort(y) - np.argsort(z)).sum())
 
     def agreement(self, y: Any, z: Any) -> tuple[int, int]:
-        """Pairs of items that are in the right order, and all pairs."""
+        """The number of pairs in the right order, and of all pairs."""
         places = np.argsort(z)[y]
         return int(np.triu(places[:, None] < places[None, :], 1).sum()), len(y) * (len(y) - 1) // 2
 
     def state(self) -> dict[str, Any]:
-        """What a model file says of it."""
+        """The data for a model file."""
         return {}
 
     @classmethod

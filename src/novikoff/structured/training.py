@@ -1,297 +1,263 @@
-"""The driver of structured perceptrons: epochs, order, stopping, history, the verdict. No scikit-learn.
+"""Training of a structured perceptron on examples, and its verdict. No scikit-learn.
 
 The update (Collins 2002). ŷ = decode(x, w); where ŷ ≠ y,
 
     w ← w + Φ(x, y) − Φ(x, ŷ).
 
-Write Δ for such a difference. At every update w·Δ ≤ 0, for the decoder preferred ŷ; and if some unit vector u
+Write Δ for such a difference. At every update w·Δ ≤ 0, because the decoder preferred ŷ. If some unit vector u
 has u·(Φ(x, y) − Φ(x, z)) ≥ γ > 0 for every example and every z ≠ y, then after k updates kγ ≤ u·w ≤ ‖w‖ ≤
 √k·R, where R is the largest ‖Δ‖ *of the updates made*: updates ≤ R²/γ², however many outputs there are. With
-cost-augmented decoding w·Δ ≤ loss(y, ŷ), so that updates ≤ (R² + 2·max loss)/γ², the losses being those of
-the updates made.
+cost-augmented decoding w·Δ ≤ loss(y, ŷ), so updates ≤ (R² + 2·max loss)/γ², with the losses of the updates
+made.
 
-What the proof needs is w·Δ ≤ loss at every update, not that the decoder be exact (Huang et al. 2012). This is
-checked at every update: those where it fails are counted as invalid, and the bound is then not claimed.
+The proof needs w·Δ ≤ loss at every update, not an exact decoder (Huang et al. 2012). This is checked at every
+update: those where it fails are counted as invalid, and the bound is then not claimed.
 
 The verdict. "separated": w·(Φ(x, y) − Φ(x, z)) > 0 for every z ≠ y. A decoder that returns y shows only ≥ 0,
-so
+so there is a further test:
 
-- a problem with `runner_up` is asked for the best z ≠ y of every example, and the smallest gap, computed
-  exactly, gives the margin;
-- otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. Any z that ties
-  with y under w would have to have v·Φ(x, z) = v·Φ(x, y) for y to win both times: for whole-number v of 24
-  bits that has a chance of less than 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. Where all
-  features that were seen are whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
+- A problem with `runner_up` gives the best z ≠ y of every example, and the smallest gap, computed exactly,
+  gives the margin.
+- Otherwise every example is decoded twice more, under M·w + v and M·w − v, for a random v. If some z ties
+  with y under w, y wins both times only if v·Φ(x, z) = v·Φ(x, y): for whole-number v of 24 bits this has a
+  probability below 2⁻²⁴ unless Φ(x, z) = Φ(x, y), and two draws are made. If all features that were seen are
+  whole numbers, the gap is then at least 1, and the margin at least 1/‖w‖.
 
-Where another output scores as much as y, the run is carried on, on a copy, with ties as mistakes: w·Δ ≤ 0 at
-each of these updates too, so that strict weights are reached within R²/γ² updates in all if there are any.
-They are the witness; the model stays what it was when an epoch had passed without an update.
+If another output ties with y, training continues on a copy with ties as mistakes. w·Δ ≤ 0 at these updates,
+too, so strict weights, if there are any, are reached within R²/γ² updates in all. They are the witness; the
+model keeps the weights with which an epoch passed without an update.
 
-With an inexact decoder an epoch without updates is "consistent", and no more is claimed.
+With an inexact decoder the verdict after an epoch without updates is "consistent", and no more is claimed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from novikoff.exact.outward import UNIT, at_least, at_most, margin_down
+from novikoff.outward import margin_down
 from novikoff.structured.problem import Structure, Violation
-from novikoff.structured.weights import Learner, learner_for
-from novikoff.training import loop
+from novikoff.structured.weights import StructuredWeights, weights_for
 from novikoff.training.examples import Order
 from novikoff.training.held_out import hold_out
+from novikoff.training.loop import EarlyStoppingTrainer, Epoch, Trainer, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
-from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 
-SHAKES = (2.0**20, 2.0**27)  # M: how much of w beside v, from a rough look to a close one
-INVALID = "some updates were by outputs that scored less than the right one, and the theorem needs none"
-PARTS = "γ being that of the parts of outputs as well"
-ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| is no matter of rounding
+FACTORS = (2.0**20, 2.0**27)  # M: the scale of w relative to v, from a coarse test to a fine one
+ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| cannot come from rounding
 
 
-class Fitting(loop.Learner):
-    """Weights of a structure under training, and the examples."""
+class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
+    """Trains the weights of a structured perceptron on its examples."""
 
     def __init__(
-        self, learner: Learner, structure: Structure, X: Any, Y: Any, n: int, plan: Plan, *, average: bool
+        self,
+        state: StructuredWeights,
+        structure: Structure,
+        X: Any,
+        Y: Any,
+        n: int,
+        plan: Plan,
+        *,
+        average: bool,
     ) -> None:
-        self.learner, self.structure, self.plan, self.average = learner, structure, plan, average
+        self.state, self.structure, self.plan, self.average = state, structure, plan, average
         self.X, self.Y, self.n = X, Y, n
         self.rows: Order = np.arange(n, dtype=np.int64)
         self.held_out: Order | None = None
-        self.shaken: dict[tuple[float, int], Any] = {}  # weights that were shaken
-        self.witness: Learner | None = None  # strict weights, where some were found
-        if plan.early_stopping:
+        self.witness: StructuredWeights | None = None  # strict weights, if they were found
+        self.holds_out = plan.early_stopping
+        if self.holds_out:
             self.rows, self.held_out = hold_out(
                 [self.rows], plan.validation_fraction, plan.rng, "of the examples"
             )
-            self.holds_out = True
 
     # -- epochs
-    def epoch(self) -> loop.Epoch:
-        before = self.learner.mistakes, self.learner.updates
-        for i in self._visits():
-            self.visit(i)
-        return self._counted(self.learner.updates == before[1], before)
+    def epoch(self) -> Epoch:
+        state, structure = self.state, self.structure
+        before = state.mistakes, state.updates
+        for i in self._order():
+            found = structure.violation(self.X[i], state.weights, self.Y[i], i)
+            if found is not None:
+                self._learn(i, found)
+            state.visits += 1
+        return self._counted(state.updates == before[1], before)
 
-    def _counted(self, converged: bool, before: tuple[int, int]) -> loop.Epoch:
-        learner = self.learner
-        counts = {"mistakes": learner.mistakes - before[0], "updates": learner.updates - before[1]}
-        return loop.Epoch(converged, counts | {"norm": learner.norm()})
+    def _counted(self, converged: bool, before: tuple[int, int]) -> Epoch:
+        state = self.state
+        counts = {"mistakes": state.mistakes - before[0], "updates": state.updates - before[1]}
+        return Epoch(converged, counts | {"norm": state.norm()})
 
-    def snapshot(self) -> Learner:
-        return self.learner.copy()
+    def snapshot(self) -> StructuredWeights:
+        return self.state.copy()
 
-    def restore(self, snapshot: Learner) -> None:
-        self.learner.restore(snapshot)
+    def restore(self, snapshot: StructuredWeights) -> None:
+        self.state.restore(snapshot)
 
     def finish(self, run: Run) -> None:
         run.n_rows = len(self.rows)
 
-    def _visits(self) -> Iterator[int]:
+    def _order(self) -> list[int]:
         rows, rng = self.rows, self.plan.rng
         if self.plan.order == "shuffle":
             every = len(rows) == self.n
             rows = rng.permutation(len(rows)) if every else rng.permutation(rows)
-        return iter(rows.tolist())
+        order: list[int] = rows.tolist()
+        return order
 
-    def worst(self) -> loop.Epoch:
-        """The most violated has the least w·Δ less the loss, correctly rounded; of equals, the first."""
-        learner, structure = self.learner, self.structure
-        before = learner.mistakes, learner.updates
+    def worst(self) -> Epoch:
+        """Learn from the most violated example: least w·Δ − loss, correctly rounded; the first in a tie."""
+        state, structure = self.state, self.structure
+        before = state.mistakes, state.updates
         for _ in range(len(self.rows)):
             worst: tuple[float, int, Violation] | None = None
             for i in self.rows.tolist():
-                found = structure.violation(self.X[i], learner.weights, self.Y[i], i)
+                found = structure.violation(self.X[i], state.weights, self.Y[i], i)
                 if found is not None:
-                    depth = learner.score(self._delta(i, found)) - found.loss
+                    depth = state.score(self.difference(i, found.good, found.bad)) - found.loss
                     if worst is None or depth < worst[0]:
                         worst = depth, i, found
             if worst is None:
                 return self._counted(True, before)
             self._learn(worst[1], worst[2])
-            learner.visits += 1
+            state.visits += 1
         return self._counted(False, before)
 
-    # -- one visit
-    def visit(self, i: int) -> None:
-        """Decode example i, and learn from it where it is wrong."""
-        found = self.structure.violation(self.X[i], self.learner.weights, self.Y[i], i)
-        if found is not None:
-            self._learn(i, found)
-        self.learner.visits += 1
-
-    def _delta(self, i: int, found: Violation) -> tuple[Any, Any]:
+    def difference(self, i: int, good: Any, bad: Any) -> tuple[Any, Any]:
+        """Δ = Φ(x, good) − Φ(x, bad) of example i."""
         x, where = self.X[i], f"x[{i}], y[{i}]"
-        good = self.structure.features(x, found.good, where)
-        bad = self.structure.features(x, found.bad, f"x[{i}], z")
-        return self.learner.difference(good, bad, where)  # type: ignore[no-any-return]
+        features = self.structure.features(x, good, where), self.structure.features(x, bad, f"x[{i}], z")
+        return self.state.difference(*features, where)  # type: ignore[no-any-return]
 
     def _learn(self, i: int, found: Violation) -> None:
-        learner, delta = self.learner, self._delta(i, found)
-        held = learner.values_at(delta[0])
+        state, delta = self.state, self.difference(i, found.good, found.bad)
+        held = state.values_at(delta[0])
         with np.errstate(over="ignore", invalid="ignore"):
             above = float(np.dot(held, delta[1])) - found.loss
             invalid = above > ROUNDING * float(np.dot(np.abs(held), np.abs(delta[1])))
-        learner.update(delta, found.loss, f"x[{i}], z")
-        learner.invalid += invalid
-        learner.mistakes += found.mistake
+        state.update(delta, found.loss, f"x[{i}], z")
+        state.invalid += invalid
+        state.mistakes += found.mistake
 
-    # -- what came of it
-    def predictor(self) -> Any:
-        """The weights that predict."""
-        return self.learner.averaged() if self.average else self.learner.weights
-
+    # -- verdict
     def held_out_score(self) -> float:
         assert self.held_out is not None
-        return score(self.structure, self.predictor(), self.X, self.Y, self.held_out)
+        w = self.state.averaged() if self.average else self.state.weights
+        return score(self.structure, w, self.X, self.Y, self.held_out)
 
     def judge(self, run: Run) -> None:
-        """Look at every example under the last weights, up to the first that is wrong."""
-        structure, learner, w = self.structure, self.learner, self.learner.weights
+        """Test every example under the last weights, up to the first error."""
+        structure, state, w = self.structure, self.state, self.state.weights
         rows = self.rows.tolist()
         run.consistent = all(structure.same(self.Y[i], structure.decode(self.X[i], w), i) for i in rows)
         if self.average:
-            w = learner.averaged()
+            w = state.averaged()
             wrong = (not structure.same(self.Y[i], structure.decode(self.X[i], w), i) for i in rows)
             run.training_errors = sum(wrong)
         elif run.consistent:
             run.training_errors = 0
         if not run.consistent:
             return
-        if not structure.exact or learner.invalid:
+        if not structure.exact or state.invalid:
             run.verdict = "consistent"
             return
-        gap, strict = self._carried_on()
-        if gap > 0:
-            run.verdict, self.witness = "separated", strict
-            low, high = strict.square()
-            if structure.runner_up is None:
-                gap = 1.0 if strict.whole else math.nan
-            elif not strict.whole:
-                gap = math.nextafter(gap, 0.0)  # it was rounded to nearest
-            if not high:
-                run.margin = math.inf  # w = 0: there are no other outputs
-            else:
-                run.margin = math.nan if math.isnan(gap) else margin_down(gap, low, high)[0]
+        strict = StrictTrainer(self)
+        search = train(strict, Plan(self.plan.max_epochs, "cyclic"), judged=False)
+        if search.interrupted:
+            raise KeyboardInterrupt
+        if search.converged and strict.gap > 0:
+            self._separated(run, strict.state, strict.gap)
 
-    def _carried_on(self) -> tuple[float, Learner]:
-        """The smallest gap, and its weights: the last, carried on with ties as mistakes until it is > 0."""
-        learner = self.learner
-        for _ in range(self.plan.max_epochs):
-            before, gap = learner.updates, math.inf
-            for i in self.rows.tolist():
-                rival = self._rival(learner, i)
-                if rival is None:
-                    continue
-                delta = self._delta(i, Violation(self.Y[i], rival, 0.0, False))
-                depth = learner.score(delta)
-                gap = min(gap, depth)
-                if depth <= 0 and len(delta[1]):
-                    learner = learner.copy() if learner is self.learner else learner
-                    learner.update(delta, 0.0, f"x[{i}], z")
-                    self.shaken.clear()
-            if learner.updates == before:
-                return gap, learner
-        return 0.0, learner
+    def _separated(self, run: Run, strict: StructuredWeights, gap: float) -> None:
+        """Record strict weights, and their margin from the smallest gap between outputs."""
+        run.verdict, self.witness = "separated", strict
+        low, high = strict.square()
+        if self.structure.runner_up is None:
+            gap = 1.0 if strict.whole else math.nan
+        elif not strict.whole:
+            gap = math.nextafter(gap, 0.0)  # the gap was rounded to nearest
+        if not high:
+            run.margin = math.inf  # w = 0: there are no other outputs
+        else:
+            run.margin = math.nan if math.isnan(gap) else margin_down(gap, low, high)[0]
 
-    def _rival(self, learner: Learner, i: int) -> Any:
-        """The best output other than y where the problem can tell, else one that is not strictly worse.
 
-        None where there is no such output.
+class StrictTrainer(Trainer):
+    """Continues a run with ties as mistakes, until every right output scores above all others.
+
+    It trains a copy, so the weights of the run do not change.
+    """
+
+    def __init__(self, run: StructuredTrainer) -> None:
+        self.run, self.state = run, run.state
+        self.gap = math.inf  # the smallest gap between a right output and another, in the last epoch
+        self.perturbed: dict[tuple[float, int], Any] = {}  # perturbed versions of the current weights
+
+    def epoch(self) -> Epoch:
+        before, self.gap = self.state.updates, math.inf
+        for i in self.run.rows.tolist():
+            rival = self._rival(i)
+            if rival is None:
+                continue
+            delta = self.run.difference(i, self.run.Y[i], rival)
+            depth = self.state.score(delta)
+            self.gap = min(self.gap, depth)
+            if depth <= 0 and len(delta[1]):
+                if self.state is self.run.state:
+                    self.state = self.state.copy()
+                self.state.update(delta, 0.0, f"x[{i}], z")
+                self.perturbed.clear()
+        made = self.state.updates - before
+        return Epoch(not made, {"mistakes": made, "updates": made})
+
+    def judge(self, run: Run) -> None:
+        """Nothing to do: the gap of the last epoch suffices."""
+
+    def _rival(self, i: int) -> Any:
+        """The best output other than y if the problem can find it, else one that is not strictly worse.
+
+        None if there is no such output.
         """
-        structure, x, y = self.structure, self.X[i], self.Y[i]
+        structure, x, y = self.run.structure, self.run.X[i], self.run.Y[i]
         if structure.runner_up is not None:
-            return structure.runner_up(x, learner.weights, y)
-        rival = structure.decode(x, learner.weights)
+            return structure.runner_up(x, self.state.weights, y)
+        rival = structure.decode(x, self.state.weights)
         if not structure.same(y, rival, i):
             return rival
-        for factor in SHAKES:
-            found = (structure.decode(x, self._shaken(learner, factor, seed)) for seed in (1, -1, 2, -2))
+        for factor in FACTORS:
+            found = (structure.decode(x, self._perturbed(factor, seed)) for seed in (1, -1, 2, -2))
             rival = next((z for z in found if not structure.same(y, z, i)), None)
             if rival is None:
                 return None
-        return rival  # worse, perhaps, but by less than what was shaken
+        return rival  # possibly worse, but by less than the perturbation
 
-    def _shaken(self, learner: Learner, factor: float, seed: int) -> Any:
-        if (factor, seed) not in self.shaken:
-            self.shaken[factor, seed] = learner.shaken(factor, seed)
-        return self.shaken[factor, seed]
+    def _perturbed(self, factor: float, seed: int) -> Any:
+        if (factor, seed) not in self.perturbed:
+            self.perturbed[factor, seed] = self.state.perturbed(factor, seed)
+        return self.perturbed[factor, seed]
 
 
-def begin(structure: Structure, X: Any, Y: Any, n: int) -> Learner:
-    """Check all outputs, and make a learner for features such as the first example has."""
+def begin(structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
+    """Check all outputs, and make weights for features in the form of the first example."""
     for i in range(n):
         structure.check(X[i], Y[i], i)
-    return learner_for(structure.features(X[0], Y[0], "x[0], y[0]"))
+    return weights_for(structure.features(X[0], Y[0], "x[0], y[0]"))
 
 
-def fit(
-    structure: Structure, X: Any, Y: Any, n: int, plan: Plan, *, average: bool = False
-) -> tuple[Learner, Run, Learner | None]:
-    """Learn from n examples until an epoch passes without an update, or the plan ends it.
-
-    Returns the learner, the run, and a learner with strict weights where some were found.
-    """
-    learner = begin(structure, X, Y, n)
-    fitting = Fitting(learner, structure, X, Y, n, plan, average=average)
-    return learner, loop.train(fitting, plan), fitting.witness
-
-
-def learn(
-    earlier: Learner | None, structure: Structure, X: Any, Y: Any, n: int, *, average: bool = False
-) -> tuple[Learner, Run]:
-    """One pass over the examples, in their order, going on from a copy of `earlier`."""
-    fresh = begin(structure, X, Y, n)
-    learner = fresh if earlier is None else earlier.copy()
-    if type(fresh) is not type(learner):
-        raise TypeError("features(x, y) are not of the form that was learned from: fit a clone.")
-    plan = Plan(1, "cyclic")
-    fitting = Fitting(learner, structure, X, Y, n, plan, average=average)
-    return learner, loop.train(fitting, plan, Run(as_given=True), judged=False)
+def resume(earlier: StructuredWeights, structure: Structure, X: Any, Y: Any, n: int) -> StructuredWeights:
+    """Check all outputs, and copy the weights for further training on these examples."""
+    if type(begin(structure, X, Y, n)) is not type(earlier):
+        raise TypeError("features(x, y) do not have the form of the training features: fit a clone.")
+    return earlier.copy()
 
 
 def score(structure: Structure, w: Any, X: Any, Y: Any, rows: Any) -> float:
-    """The share of right parts of the outputs."""
+    """The share of right parts in all outputs."""
     right = of = 0.0
     for i in np.asarray(rows).tolist():
         r, n = structure.agreement(Y[i], structure.decode(X[i], w), i)
         right, of = right + r, of + n
     return right / of if of else 1.0
-
-
-def summarize(
-    learner: Learner, run: Run, name: str, order: str, *, cost_augmented: bool, in_parts: bool = False
-) -> Report:
-    """What there is to say about a run; `in_parts`: it was learned from parts of outputs too.
-
-    Then every Δ is a difference of such parts, and so the theorem is one about a u that separates these.
-    Where some updates were cost-augmented the theorem is that of such updates, whatever the last ones were.
-    """
-    cost_augmented = cost_augmented or learner.largest_loss > 0
-    top = Fraction(learner.radius) ** 2 + 2 * Fraction(learner.largest_loss)
-    upper = learner.margin_upper
-    margin = run.margin if run.verdict == "separated" else 0.0
-    low = at_least(top * (1 - 4 * UNIT), upper)  # R is rounded up
-    figures = Figures(
-        rule="cost-augmented" if cost_augmented else "structured",
-        n_features=learner.n_features,
-        n_classes=None,
-        mistakes=learner.mistakes,
-        updates=learner.updates,
-        radius=learner.radius,
-        margin_upper=upper,
-        bound="(R² + 2·max loss)/γ²" if cost_augmented else "R²/γ²",
-        bound_lower=0.0 if learner.invalid else low,
-        bound_upper=at_most(top, margin) if not learner.invalid else math.inf,
-        what="examples",
-        assumed=PARTS if in_parts else "",
-        missing=INVALID if learner.invalid else "",
-    )
-    return report_of(run, figures, name, order)

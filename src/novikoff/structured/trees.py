@@ -1,4 +1,4 @@
-"""Projective dependency trees, by their arcs."""
+"""Projective dependency trees, scored arc by arc."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.structured.eisner import crossing, eisner
-from novikoff.structured.weights import Floats, Sparse
+from novikoff.structured.features import Floats, Sparse
 
 Codes = npt.NDArray[np.uint64]
 
-# What an arc looks at, of its head h and its dependent m: w the word, p its tag, - and + the tags beside it
-# (McDonald, Crammer and Pereira 2005, table 1). Each comes alone, and with direction and distance.
+# The features of an arc from its head h and its dependent m: w the word, p its tag, - and + the adjacent tags
+# (McDonald, Crammer and Pereira 2005, table 1). Each is used alone, and with direction and distance.
 TEMPLATES = (
     *("hw hp", "hw", "hp", "mw mp", "mw", "mp"),
     *("hw hp mw mp", "hp mw mp", "hw mw mp", "hw hp mp", "hw hp mw", "hw mw", "hp mp"),
@@ -27,9 +27,9 @@ ROOT, FIRST, LAST = ("\x02root", "\x02first", "\x02last")
 
 
 def _factors() -> tuple[Codes, Codes]:
-    """An odd factor for each part of each template and a constant, 0 for what it does not look at; and more.
+    """For each template, odd factors for its parts (0 for unused ones) and a constant; and `EXTRA`.
 
-    Drawn from a generator whose stream NumPy keeps for good, as model files need it.
+    Drawn from a generator whose stream NumPy guarantees never to change, because model files depend on it.
     """
     drawn = np.random.Generator(np.random.PCG64(1962)).integers(
         0, 2**63, 9 * len(TEMPLATES) + 5, dtype=np.uint64
@@ -57,15 +57,15 @@ class DependencyTrees:
     """A head for each word: projective trees with one root, scored arc by arc.
 
     x is a list of (word, tag) pairs; y[i] is the head of word i + 1, counted from 1, 0 for the root, as in
-    CoNLL-U. An arc's features are words and tags of head and dependent, the tags beside and between them,
-    direction and distance (McDonald, Crammer and Pereira 2005), by hashed names; the best tree is found by
-    Eisner's algorithm. The loss is the number of wrong heads, and `score` the share of right ones (the
+    CoNLL-U. An arc's features, with hashed names, are the words and tags of head and dependent, the tags next
+    to and between them, direction and distance (McDonald, Crammer and Pereira 2005). Eisner's algorithm finds
+    the best tree. The loss is the number of wrong heads, and `score` is the share of right ones (the
     unlabelled attachment score).
 
     Parameters
     ----------
     hash_bits : int, default 22
-        There are 2**hash_bits weights, in which features share places.
+        There are 2**hash_bits weights; features with equal hashes share one.
 
     Examples
     --------
@@ -87,11 +87,11 @@ class DependencyTrees:
 
     @property
     def n_weights(self) -> int:
-        """One for each place."""
+        """One weight per hash."""
         return 1 << self.hash_bits
 
     def check(self, x: Any, y: Any) -> None:
-        """Refuse what is not a projective tree over the words."""
+        """Reject a y that is not a projective tree over the words."""
         if any(len(token) != 2 or not all(isinstance(part, str) for part in token) for token in x):
             raise ValueError("x is not a list of (word, tag) pairs of texts.")
         if not isinstance(y, list) or len(y) != len(x):
@@ -108,31 +108,34 @@ class DependencyTrees:
             while a and steps <= n:
                 a, steps = y[a - 1], steps + 1
             if a:
-                raise ValueError(f"the heads go round in a circle at word {m}.")
+                raise ValueError(f"the heads form a cycle at word {m}.")
         bad = crossing(y)
         if bad:
             raise ValueError(
                 f"the arc of word {min(bad)} crosses another: Eisner's trees are projective. Leave it out, "
-                "or lift such arcs by novikoff.structured.eisner.projective(heads)."
+                "or lift such arcs with novikoff.structured.eisner.projective(heads)."
             )
 
     # -- features
     def _codes(self, x: Any) -> tuple[Codes, Codes]:
-        """Hashes of the words, from the one above the root, and of the tags, with those beyond the ends."""
+        """Hashes of the words, preceded by the root, and of the tags, with markers beyond both ends."""
         words = [_hashed(ROOT), *(_hashed(word) for word, _ in x)]
         tags = [_hashed(FIRST), _hashed(ROOT), *(_hashed(tag) for _, tag in x), _hashed(LAST)]
         return np.array(words, dtype=np.uint64), np.array(tags, dtype=np.uint64)
 
+    def _arcs(self, x: Any) -> _core.Arcs:
+        return _core.Arcs(*self._codes(x), TABLE, EXTRA, self.hash_bits)
+
     def features(self, x: Any, y: Any) -> Sparse:
-        """How often the tree's arcs have each feature."""
+        """The count of each feature over the arcs of the tree."""
         heads = np.asarray(y, dtype=np.int64)
-        places = _core.tree_places(*self._codes(x), TABLE, EXTRA, self.hash_bits, heads)
+        places = self._arcs(x).places(heads)
         return Sparse(places, np.ones(len(places)), self.n_weights)
 
     # -- decoding
     def _scores(self, x: Any, w: Floats) -> Floats:
         scores = np.empty((len(x) + 1) ** 2)
-        _core.arc_scores(*self._codes(x), TABLE, EXTRA, self.hash_bits, w, scores)
+        self._arcs(x).scores(w, scores)
         return scores.reshape(len(x) + 1, -1)
 
     def decode(self, x: Any, w: Floats, y: Any = None) -> list[int]:
@@ -146,7 +149,7 @@ class DependencyTrees:
         return eisner(scores)
 
     def runner_up(self, x: Any, w: Floats, y: Any) -> list[int] | None:
-        """The best tree other than y: each of its arcs is left out in turn."""
+        """The best tree other than y, found by forbidding each arc of y in turn."""
         if len(y) < 2:
             return None
         scores, m = self._scores(x, w), np.arange(1, len(y) + 1)
@@ -160,15 +163,15 @@ class DependencyTrees:
         return best
 
     def loss(self, y: Any, z: Any) -> float:
-        """How many heads are wrong."""
+        """The number of wrong heads."""
         return float(sum(a != b for a, b in zip(y, z, strict=True)))
 
     def agreement(self, y: Any, z: Any) -> tuple[int, int]:
-        """How many heads are right, and of how many."""
+        """The number of right heads, and of all."""
         return sum(a == b for a, b in zip(y, z, strict=True)), len(y)
 
     def state(self) -> dict[str, Any]:
-        """What a model file says of it."""
+        """The data for a model file."""
         return {"hash_bits": self.hash_bits}
 
     @classmethod

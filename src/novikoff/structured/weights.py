@@ -1,10 +1,10 @@
-"""Features and weights: feature vectors in their three forms, and the weights that learn from them.
+"""The weights of a structured perceptron: by name or by index, like its features.
 
-Features are a dict of name → number, an array, or a sparse vector; all of one problem are of one form.
-Weights are then a dict or an array. An update is fl(w + (Φ(x, y) − Φ(x, z))), element by element.
+All features of one problem have the same form, so the weights are either a dict or an array. An update is
+fl(w + (Φ(x, y) − Φ(x, z))), element by element.
 
-Averaging is lazy. With t visits before an update Δ, u += t·Δ beside w += Δ; after T visits the mean of the
-weights after each visit is (T·w − u)/T, as everywhere in the project.
+Averaging is lazy. An update Δ after t visits adds t·Δ to u, together with w += Δ; after T visits the mean of
+the weights after each visit is (T·w − u)/T, as everywhere in the project.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.rounding import exact_doubles, nearest_double
 from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
-from novikoff.exact.outward import UNIT, root_up
+from novikoff.outward import UNIT, Enclosure, enclosed_square, root_up
+from novikoff.structured.features import Sparse
 from novikoff.training.averaging import mean_weights
-from novikoff.training.weights import Enclosure, enclosed_square
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,27 +32,8 @@ PLAIN_LOW, PLAIN_HIGH = 2.0**-450, 2.0**450  # products of such numbers and thei
 WHOLE = 2.0**53
 
 
-@dataclass(frozen=True, eq=False)
-class Sparse:
-    """A vector of `size` numbers by its entries; entries at one place are added.
-
-    Examples
-    --------
-    >>> Sparse([5, 2, 5], [1.0, 3.0, 1.0], 8).dot(np.arange(8.0))
-    16.0
-    """
-
-    indices: Any
-    values: Any
-    size: int
-
-    def dot(self, w: Any) -> float:
-        """The inner product with an array."""
-        return float(np.dot(np.asarray(self.values, dtype=np.float64), w[np.asarray(self.indices, np.intp)]))
-
-
 class Weights(dict[Hashable, float]):
-    """What a decoder sees: the weight of each feature by name, 0.0 where there is none. It only reads.
+    """The weights for a decoder, read-only: the weight of each feature by name, 0.0 if there is none.
 
     Examples
     --------
@@ -73,7 +52,7 @@ class Weights(dict[Hashable, float]):
         return float(sum([self[name] * value for name, value in features.items()]))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a decoder may read the weights, and not change them.")
+        raise TypeError("a decoder may read the weights, but not change them.")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
@@ -82,8 +61,8 @@ class Weights(dict[Hashable, float]):
         return type(self), (dict(self),)
 
 
-class ShakenWeights(Weights):
-    """M·w + v for a random whole-number v, which names without a weight have too."""
+class PerturbedWeights(Weights):
+    """M·w + v for a random whole-number v, which covers names without a weight, too."""
 
     __slots__ = ("factor", "seed")
     factor: float
@@ -99,85 +78,18 @@ class ShakenWeights(Weights):
         return True
 
 
-SHAKE = 1 << 24  # v is drawn from the whole numbers of at most this size
+LARGEST_DRAWN = 1 << 24  # v is drawn from the whole numbers of at most this size
 
 
 def _drawn(seed: int, name: Hashable) -> float:
-    """The coordinate of v that belongs to a name; negative seeds give −v."""
+    """The coordinate of v for a name; negative seeds give −v."""
     mixed = hash((abs(seed), name)) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-    value = float((mixed >> 39) - SHAKE)  # of 25 bits
+    value = float((mixed >> 39) - LARGEST_DRAWN)  # of 25 bits
     return value if seed > 0 else -value
 
 
-# ---- features, checked -------------------------------------------------------------------------------
-def checked(features: Any, where: str) -> Any:
-    """Features in normal form: a dict, a float64 array or a `Sparse` of arrays; all finite."""
-    if isinstance(features, Mapping):
-        for name, value in features.items():
-            if not isinstance(value, int | float | np.number | np.bool_):
-                raise TypeError(
-                    f"features({where}) has {value!r} for {name!r}: expected a number for each name."
-                )
-            if not math.isfinite(value):
-                raise ValueError(f"features({where}) has {value} for {name!r}: expected finite numbers.")
-            if not nearest_double(value)[1]:
-                raise ValueError(
-                    f"features({where}) has {value} for {name!r}, which no double holds: subtract an offset "
-                    "or scale it first, or give float(...) of it, which is the nearest."
-                )
-        return features
-    if not isinstance(features, Sparse):
-        features = _from_scipy(features) if hasattr(features, "tocoo") else _dense(features, where)
-    if isinstance(features, Sparse):
-        indices, values = np.asarray(features.indices), _exact(features.values, where)
-        if not len(indices):
-            indices = indices.astype(np.int64)
-        if indices.dtype.kind not in "iu" or indices.shape != values.shape or indices.ndim != 1:
-            raise ValueError(
-                f"features({where}) has indices of type {indices.dtype} and shape {indices.shape} for values "
-                f"of shape {values.shape}: expected whole numbers, as many as values."
-            )
-        if len(indices) and (indices.min() < 0 or indices.max() >= features.size):
-            bad = indices[(indices < 0) | (indices >= features.size)][0]
-            raise ValueError(f"features({where}) has the index {bad}: expected 0 to {features.size - 1}.")
-        features = Sparse(indices.astype(np.int64, copy=False), values, int(features.size))
-    values = features.values if isinstance(features, Sparse) else features
-    if not np.isfinite(values).all():
-        at = int(np.flatnonzero(~np.isfinite(values))[0])
-        place = features.indices[at] if isinstance(features, Sparse) else at
-        raise ValueError(f"features({where}) has {values[at]} at {place}: expected finite numbers.")
-    return features
-
-
-def _from_scipy(features: Any) -> Sparse:
-    found = features.tocoo()
-    shape = found.shape
-    if len(shape) == 2 and 1 not in shape:
-        raise ValueError(f"a sparse feature vector has one row, not the shape {shape}.")
-    where = found.coords[-1] if len(shape) == 1 else (found.col if shape[0] == 1 else found.row)
-    return Sparse(where, found.data, int(np.prod(shape)))
-
-
-def _dense(features: Any, where: str) -> Floats:
-    try:
-        found = np.asarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty((0, 0))
-    dense = _exact(features, where) if found.ndim == 1 else found
-    if dense.ndim != 1 or isinstance(features, str):
-        raise TypeError(
-            f"features({where}) is a {type(features).__name__}: expected a dict of name → number, an array "
-            "of one dimension, or a sparse vector."
-        )
-    return dense
-
-
-def _exact(values: Any, where: str) -> Floats:
-    return exact_doubles(values, lambda k: f"features({where}) at {k}")
-
-
-# ---- learners ----------------------------------------------------------------------------------------
-class Learner(ABC):
+# ---- weights under training ------------------------------------------------------------------------
+class StructuredWeights(ABC):
     """Abstract: weights, their sums for averaging, and the counts of a run."""
 
     def __init__(self) -> None:
@@ -185,8 +97,8 @@ class Learner(ABC):
         self.invalid = 0  # updates at which the decoder's output scored less than the right one
         self.radius = 0.0  # the largest ‖Δ‖ of the updates made
         self.largest_loss = 0.0  # and the largest loss
-        self.whole = True  # every Δ was of whole numbers
-        self.dropped: int | None = 0  # updates made after the weights that were put back; None: not known
+        self.whole = True  # whether every Δ had only whole numbers
+        self.dropped: int | None = 0  # updates made after the restored weights; None: unknown
 
     @property
     @abstractmethod
@@ -199,7 +111,7 @@ class Learner(ABC):
 
     @abstractmethod
     def difference(self, good: Any, bad: Any, where: str) -> Any:
-        """Φ(good) − Φ(bad), from features in normal form, as names or places and values."""
+        """Φ(good) − Φ(bad), from features in normal form, as names or indices and values."""
 
     @abstractmethod
     def _add(self, keys: Any, values: Floats, where: str) -> None: ...
@@ -214,31 +126,31 @@ class Learner(ABC):
 
     @abstractmethod
     def square(self) -> Enclosure:
-        """‖w‖² of the last weights, enclosed."""
+        """Lower and upper bound of ‖w‖² of the last weights."""
 
     @abstractmethod
-    def copy(self) -> Learner: ...
+    def copy(self) -> StructuredWeights: ...
 
     @abstractmethod
     def _take(self, best: Any) -> None:
-        """Take over the weights and sums of another, and the visits they belong to."""
+        """Take over the weights and sums of another object, and their visits."""
 
     def restore(self, best: Any) -> None:
-        """Go back to the weights of an earlier copy. Counts stay, and it is noted what the weights lack."""
+        """Restore the weights of an earlier copy. Counts stay, and `dropped` counts the updates undone."""
         self._take(best)
         self.dropped = None if best.dropped is None else self.updates - best.updates + best.dropped
 
     @abstractmethod
-    def shaken(self, factor: float, seed: int) -> Any:
-        """factor·w + v as a decoder sees it, for a v that the seed draws; a negative seed gives −v."""
+    def perturbed(self, factor: float, seed: int) -> Any:
+        """factor·w + v for a decoder, with v drawn from the seed; a negative seed gives −v."""
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
 
     def update(self, delta: tuple[Any, Floats], loss: float, where: str) -> None:
-        """w += Δ; `visits` does not yet count the visit at hand."""
+        """w += Δ; `visits` does not yet count the current visit."""
         keys, values = delta
         self._add(keys, values, where)
         self.updates += 1
@@ -265,15 +177,15 @@ class Learner(ABC):
 
     @property
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ, rounded up: w is the sum of as many Δ as there were updates, less those that it lacks.
+        """‖w‖/Στ ≥ γ, rounded up: w is the sum of the Δ of all updates that were not dropped.
 
-        None is longer than R. So ‖w‖ ≤ k·R after k of them, and rounding has moved w by at most
+        No Δ is longer than R. So ‖w‖ ≤ k·R for k of them, and the rounding error of w is at most
         k·(k + 3)·u·R.
         """
         k, square = 0 if self.dropped is None else self.updates - self.dropped, self.square()[1]
         if not k:
             return math.inf
-        if self.whole and square < 2**104:  # every weight is below 2⁵², and was never rounded
+        if self.whole and square < 2**104:  # every weight is below 2⁵² and was never rounded
             return root_up(square / k**2)
         return root_up(((Fraction(root_up(square)) + k * (k + 3) * UNIT * Fraction(self.radius)) / k) ** 2)
 
@@ -283,8 +195,8 @@ class Learner(ABC):
         return exact_dot(self.values_at(keys), values)
 
 
-class NamedLearner(Learner):
-    """Weights by name; new names come as they come."""
+class NamedWeights(StructuredWeights):
+    """Weights by name; new names are added when they occur."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -329,16 +241,16 @@ class NamedLearner(Learner):
     def _values(self) -> Floats:
         return np.fromiter(self._weights.values(), dtype=np.float64, count=len(self._weights))
 
-    def copy(self) -> NamedLearner:
+    def copy(self) -> NamedWeights:
         other = copy(self)
         other._weights, other.sums = Weights(self._weights), dict(self.sums)
         return other
 
-    def _take(self, best: NamedLearner) -> None:
+    def _take(self, best: NamedWeights) -> None:
         self._weights, self.sums, self.visits = best._weights, best.sums, best.visits
 
-    def shaken(self, factor: float, seed: int) -> ShakenWeights:
-        shaken = ShakenWeights(self._weights)
+    def perturbed(self, factor: float, seed: int) -> PerturbedWeights:
+        shaken = PerturbedWeights(self._weights)
         shaken.factor, shaken.seed = factor, seed
         return shaken
 
@@ -347,33 +259,33 @@ class NamedLearner(Learner):
         return len(self._weights)
 
 
-class ArrayLearner(Learner):
-    """Weights by place, in an array of fixed size.
+class ArrayWeights(StructuredWeights):
+    """Weights by index, in an array of fixed size.
 
-    `used`: the places that will be written to first, where it is known that these are all.
+    `used`: all indices of nonzero entries, if the caller knows them and will write them first.
     """
 
     def __init__(self, size: int, used: Rows | None = None) -> None:
         super().__init__()
         self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
-        self._told = None if used is None else (0, used)  # updates made since, of which there must be none
+        self._known_used = None if used is None else (0, used)  # valid for this number of updates
 
     def tell_used(self, used: Rows) -> None:
-        """Beside these places all weights and sums are zero, until the next update."""
-        self._told = self.updates, used
+        """Declare that all other weights and sums are zero, until the next update."""
+        self._known_used = self.updates, used
 
     def used(self) -> Rows | None:
-        """The places beside which all weights and sums are zero; None where that says little."""
-        if self._told is not None and self._told[0] == self.updates:
-            return self._told[1]
+        """Indices outside of which all weights and sums are zero; None if they are too many."""
+        if self._known_used is not None and self._known_used[0] == self.updates:
+            return self._known_used[1]
         if not is_large(self.array):
             return None
         found = used_rows(self.array[:, None], self.sums[:, None])
         return found if 2 * len(found) <= len(self.array) else None
 
     def _held(self) -> Floats:
-        """The weights that matter to a norm."""
+        """The weights that contribute to a norm."""
         if not is_large(self.array):
             return self.array
         used = self.used()
@@ -422,17 +334,17 @@ class ArrayLearner(Learner):
     def square(self) -> Enclosure:
         return enclosed_square(np.ravel(self._held()))
 
-    def copy(self) -> ArrayLearner:
+    def copy(self) -> ArrayWeights:
         other = copy(self)
         other.array, other.sums = (copied(a[:, None])[:, 0] for a in (self.array, self.sums))
         other._view = _read_only(other.array)
         return other
 
-    def _take(self, best: ArrayLearner) -> None:
+    def _take(self, best: ArrayWeights) -> None:
         self.array, self.sums, self._view, self.visits = best.array, best.sums, best._view, best.visits
 
-    def shaken(self, factor: float, seed: int) -> Floats:
-        drawn = np.random.default_rng(abs(seed)).integers(-SHAKE, SHAKE, len(self.array))
+    def perturbed(self, factor: float, seed: int) -> Floats:
+        drawn = np.random.default_rng(abs(seed)).integers(-LARGEST_DRAWN, LARGEST_DRAWN, len(self.array))
         return _read_only(factor * self.array + math.copysign(1.0, seed) * drawn)
 
     @property
@@ -444,9 +356,9 @@ class ArrayLearner(Learner):
         self._view = _read_only(self.array)
 
 
-def learner_for(features: Any) -> Learner:
-    """A learner, all weights 0, for problems with such features."""
-    return NamedLearner() if isinstance(features, Mapping) else ArrayLearner(features.size)
+def weights_for(features: Any) -> StructuredWeights:
+    """Zero weights for features of this form."""
+    return NamedWeights() if isinstance(features, Mapping) else ArrayWeights(features.size)
 
 
 def _read_only(array: Floats) -> Floats:
@@ -457,14 +369,14 @@ def _read_only(array: Floats) -> Floats:
 
 def _mixed(where: str) -> TypeError:
     return TypeError(
-        f"features({where}) is not of the form that features had before: return a dict, an array or a sparse "
-        "vector, the same each time."
+        f"features({where}) does not have the same form as before: always return a dict, always an "
+        "array, or always a sparse vector."
     )
 
 
 # ---- sums -------------------------------------------------------------------------------------------
 def length(values: Floats) -> float:
-    """‖values‖, wherever its square would overflow or vanish too."""
+    """‖values‖, even if its square would overflow or underflow."""
     largest = float(np.abs(values).max(initial=0.0))
     if not 1e-100 < largest < 1e100:
         return largest and largest * float(np.linalg.norm(values / largest))
@@ -472,7 +384,7 @@ def length(values: Floats) -> float:
 
 
 def exact_dot(a: Floats, b: Floats) -> float:
-    """a·b, correctly rounded: its sign is that of the exact sum.
+    """a·b, correctly rounded, so it has the sign of the exact sum.
 
     >>> exact_dot(np.array([1e16, 1.0, -1e16]), np.array([1.0, 0.1, 1.0]))
     0.1
@@ -491,7 +403,7 @@ def exact_dot(a: Floats, b: Floats) -> float:
         except OverflowError:
             rounded = math.inf if total > 0 else -math.inf
         return rounded or 5e-324 * ((total > 0) - (total < 0))
-    # Dekker's product: p + e is a·b exactly, e being what the rounding of p left out.
+    # Dekker's product: p + e is a·b exactly, where e is the rounding error of p.
     ah, al = _halves(a)
     bh, bl = _halves(b)
     e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
@@ -506,8 +418,3 @@ def _halves(a: Floats) -> tuple[Floats, Floats]:
     c = SPLITTER * a
     high = c - (c - a)
     return high, a - high
-
-
-def dot(w: Any, features: Any) -> float:
-    """w·Φ for features in normal form."""
-    return float(features.dot(w) if isinstance(features, Sparse) else w.dot(features))

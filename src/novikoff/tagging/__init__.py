@@ -1,11 +1,5 @@
-"""Sequence taggers: the estimator, then what it stands on."""
+"""Sequence taggers: the estimator, and the modules that it is built from."""
 
-from __future__ import annotations
+from novikoff.lazy import attach
 
-from typing import Any
-
-from novikoff.lazy import resolve
-
-
-def __getattr__(name: str) -> Any:
-    return resolve(__name__, name, {})
+attach(__name__)

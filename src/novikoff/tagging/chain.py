@@ -1,4 +1,4 @@
-"""The weights of a chain under training, as plain arrays, and the scorer that they come to."""
+"""The weights of a chain in training, as plain arrays, and the scorer made from them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.zero_tables import zeros
+from novikoff.outward import Enclosure, enclosed_square
 from novikoff.tagging.sequences import Floats, Ids, Offsets
 from novikoff.training.averaging import mean_weights
-from novikoff.training.weights import Enclosure, enclosed_square
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -28,7 +28,7 @@ def stride(n_labels: int) -> int:
 class Allowed:
     """Which label may follow which (row: the label before), begin a sentence, and end one: 1 or 0.
 
-    A sentence for which nothing is allowed at all is decoded as if everything were.
+    A sentence without any allowed labelling is decoded as if everything were allowed.
     """
 
     step: Bytes
@@ -40,13 +40,13 @@ class Allowed:
         one = np.ones(n_labels, dtype=np.uint8)
         return cls(np.ones((n_labels, n_labels), dtype=np.uint8), one, one.copy())
 
-    def flat(self) -> tuple[Bytes, Bytes, Bytes]:
-        return np.ascontiguousarray(self.step).reshape(-1), self.start, self.end
+    def native(self) -> _core.Allowed:
+        return _core.Allowed(np.ascontiguousarray(self.step).reshape(-1), self.start, self.end)
 
 
 @dataclass
 class Counts:
-    """What training has done so far."""
+    """Counts of all training so far."""
 
     visits: int = 0  # of sentences
     mistakes: int = 0  # sentences with a wrong label
@@ -56,16 +56,16 @@ class Counts:
     radius2: float = 0.0  # the largest ‖Φ(x, y) − Φ(x, ŷ)‖² of an update
     largest: float = 0.0  # an upper bound of |w|, element by element
     dropped: int = 0  # updates made after the weights that early stopping kept
-    fractional: int = 0  # 1: some value of a feature was no whole number, so that sums may be rounded
+    fractional: int = 0  # 1: some feature value was not a whole number, so sums may be rounded
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """(feature, label) pairs whose weight is, or was, not 0, by feature.
+    """(feature, label) pairs whose weight is or was not 0, ordered by feature.
 
-    Of `n_features` those in `feature`, which rise, have any: ``feature[i]`` has the pairs ``at[i]`` to
-    ``at[i + 1]``; `w` are the last weights and `u` the sums from which the mean is made, None without
-    averaging.
+    `feature` lists, in increasing order, the features (of `n_features`) that have pairs; the pairs of
+    ``feature[i]`` are ``at[i]`` up to ``at[i + 1]``. `w` are the last weights; `u` are the sums from which
+    the mean is computed, None without averaging.
     """
 
     n_features: int
@@ -80,10 +80,9 @@ class Pairs:
 class ChainWeights:
     """Weights of (feature, label) pairs and label bigrams, running sums, counts: all of a run's state.
 
-    A feature gets a row with its first update: `slots` has its number by feature, 0 while there is none, and
-    row 0 stays zero. Rows are padded to whole vectors of labels. Weights are int32 while every feature's
-    value is 1, else float64. With N visits and sums u the mean of the weights after each visit is
-    (N·w − u)/N.
+    A feature gets a row at its first update: `slots[feature]` is its number, 0 if there is none yet. Row 0
+    stays zero. Rows are padded to whole vectors of labels. Weights are int32 while every feature value is 1,
+    else float64. After N visits with sums u, the mean of the weights after each visit is (N·w − u)/N.
     """
 
     n_labels: int
@@ -115,7 +114,7 @@ class ChainWeights:
         counts: Counts,
         whole: bool | None = None,
     ) -> ChainWeights:
-        """The weights that `pairs` and `bigrams` were taken from; `whole`: as int32, None: if they can be."""
+        """The inverse of `pairs` and `bigrams`. `whole`: as int32; None: as int32 if possible."""
         if whole is None:
             whole = bool((pairs.w == np.trunc(pairs.w)).all() and np.abs(pairs.w).max(initial=0) < 2**30)
         made = cls.zeros(pairs.n_features, allowed, average=pairs.u is not None, whole=whole)
@@ -135,7 +134,7 @@ class ChainWeights:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To another process only what is not 0 goes."""
+        """Only nonzero entries are sent to other processes."""
         parts = self.pairs(), *self.bigrams(), self.allowed, self.counts, self.whole
         return ChainWeights.from_pairs, parts
 
@@ -147,12 +146,12 @@ class ChainWeights:
         return self.prepared(len(self.slots), self.allowed, whole=True)
 
     def prepared(self, n_features: int, allowed: Allowed, *, whole: bool) -> ChainWeights:
-        """A copy with room for so many features, with this allowed, and float64 where values need it."""
+        """A copy with room for `n_features`, with `allowed`, and with float64 unless `whole`."""
         grown = ChainWeights.zeros(
             n_features, allowed, average=self.emission_sums is not None, whole=whole and self.whole
         )
         grown.rows, used = self.rows, slice(self.rows + 1)
-        given = np.flatnonzero(self.slots)  # zeros are not written: they would take memory
+        given = np.flatnonzero(self.slots)  # writing zeros would commit memory
         grown.slots[given] = self.slots[given]
         grown.emissions[used] = self.emissions[used]
         grown.transitions[...] = self.transitions
@@ -164,15 +163,17 @@ class ChainWeights:
         return grown
 
     def dense(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`emissions` or `emission_sums` by feature and label: (features, labels)."""
+        """`emissions` or `emission_sums` as an array (features, labels)."""
         return rows[self.slots, : self.n_labels]
 
     # -- native ------------------------------------------------------------------------------------
     def learner(self) -> _core.TaggerLearner | _core.WholeTaggerLearner:
         """The native learner, which writes into these arrays."""
         kind = _core.WholeTaggerLearner if self.whole else _core.TaggerLearner
-        arrays = self.emissions, self.transitions, self.emission_sums, self.transition_sums
-        native = kind(self.n_labels, self.slots, self.rows, *arrays, *self.allowed.flat())
+        sums = None
+        if self.emission_sums is not None and self.transition_sums is not None:
+            sums = self.emission_sums, self.transition_sums
+        native = kind(self.slots, self.rows, self.emissions, self.transitions, self.allowed.native(), sums)
         for name in _COUNTS:
             setattr(native, name, getattr(self.counts, name))
         return native
@@ -186,27 +187,27 @@ class ChainWeights:
         return Pairs(*self.learner().pairs())
 
     def bigrams(self) -> tuple[Floats, Floats | None]:
-        """Weights and sums of label bigrams, without padding."""
+        """The weights and sums of label bigrams, without padding."""
         sums = None if self.transition_sums is None else self.transition_sums[:, : self.n_labels].copy()
         return self.transitions[:, : self.n_labels].astype(np.float64), sums
 
 
 _COUNTS = [
     f.name for f in fields(Counts) if f.name not in ("dropped", "fractional")
-]  # those that native code counts
+]  # counted by native code
 
 
 class Scorer:
-    """Decodes with given weights, in float64, on several threads with the same result.
+    """Decodes with given weights, in float64; the result is the same for any number of threads.
 
-    Scores are those of `scale` times the weights that are meant: (N·w − u) is a whole number where w is,
-    and the mean w̄ is not.
+    Weights and scores are multiplied by `scale`: N·w − u is a whole number where w is, but the mean w̄ need
+    not be.
     """
 
     def __init__(
         self, pairs: Pairs, transitions: Floats, sums: Floats | None, allowed: Allowed, visits: int
     ) -> None:
-        """The mean of the weights where there are sums, else the last ones."""
+        """Use the mean of the weights if there are sums, else the last ones."""
         w, a, self.scale = pairs.w, transitions, 1.0
         if pairs.u is not None and sums is not None and visits:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -218,10 +219,10 @@ class Scorer:
         self.n_labels = len(allowed.start)
         padded = np.zeros((self.n_labels, stride(self.n_labels)))
         padded[:, : self.n_labels] = a
-        parts = pairs.n_features, pairs.feature, pairs.at, pairs.label, w
-        self.native = _core.TaggerScorer(self.n_labels, *parts, padded, *allowed.flat())
+        emissions = _core.Emissions(pairs.n_features, pairs.feature, pairs.at, pairs.label, w)
+        self.native = _core.TaggerScorer(emissions, padded, allowed.native())
 
     def square(self) -> Enclosure:
-        """‖w‖², enclosed."""
+        """Lower and upper bound of ‖w‖²."""
         low, high = enclosed_square(np.concatenate([np.ravel(self.w), np.ravel(self.a)]).astype(np.float64))
         return low / Fraction(self.scale) ** 2, high / Fraction(self.scale) ** 2

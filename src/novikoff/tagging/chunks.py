@@ -1,10 +1,10 @@
-"""Labels that spell chunks, such as B-NP I-NP O: precision, recall and F1 as conlleval counts them.
+"""Labels that encode chunks, such as B-NP I-NP O: precision, recall and F1 as conlleval counts them.
 
-A label is ``O``, or a place and a type: ``B-NP`` begins a chunk, ``I-NP`` goes on with it, and in the finer
-scheme ``E-NP`` (or ``L-``) ends one and ``S-NP`` (or ``U-``) is one by itself. A token of a chunk begins a
-new one if it says so (B, S), if nothing is open before it (the sentence begins, O, E, S), or if the type
-changes; so labels without any B, and labels that break the scheme, have chunks too. A chunk found is right
-when a true one has the same first and last token and the same type.
+A label is ``O``, or a place and a type: ``B-NP`` begins a chunk, ``I-NP`` continues it, and in the finer
+scheme ``E-NP`` (or ``L-``) ends one and ``S-NP`` (or ``U-``) is a chunk of one token. A token in a chunk
+begins a new one if its label is B or S, if no chunk is open before it (at the start of the sentence, or after
+O, E or S), or if the type changes; so labels without B, and labels that break the scheme, have chunks too. A
+predicted chunk is right when a true one has the same first and last token and the same type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLACES = {"B": B, "I": I, "E": E, "L": E, "S": S, "U": S}
 
 @dataclass(frozen=True)
 class Score:
-    """Chunks that are true, found, and both; and the shares that come of it."""
+    """The numbers of chunks that are true, found, and both; and the ratios derived from them."""
 
     true: int = 0
     found: int = 0
@@ -32,12 +32,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is right; 0 when nothing was found."""
+        """The share of found chunks that are right; 0 when none was found."""
         return self.right / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of what is true that was found; 0 when there is nothing."""
+        """The share of true chunks that were found; 0 when there are none."""
         return self.right / self.true if self.true else 0.0
 
     @property
@@ -46,7 +46,7 @@ class Score:
         return 2 * self.right / (self.true + self.found) if self.true + self.found else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """For JSON."""
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -61,7 +61,7 @@ class Score:
 class ChunkScores:
     """How labels compare with the true ones, chunk by chunk.
 
-    Printed, it looks as what conlleval prints, in percent.
+    `print` shows them in conlleval's format, in percent.
     """
 
     all: Score
@@ -71,11 +71,11 @@ class ChunkScores:
 
     @property
     def accuracy(self) -> float:
-        """The share of tokens whose label is right."""
+        """The share of tokens with the right label."""
         return self.right_tokens / self.tokens if self.tokens else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """For JSON."""
         types = {name: score.as_dict() for name, score in self.types.items()}
         return {**self.all.as_dict(), "accuracy": self.accuracy, "tokens": self.tokens, "types": types}
 
@@ -95,7 +95,7 @@ class ChunkScores:
 
 
 def spell_chunks(labels: Sequence[str]) -> bool:
-    """Whether labels are O or a place and a type.
+    """Whether every label is O or a place and a type, and not all are O.
 
     >>> spell_chunks(["B-NP", "I-NP", "O"]), spell_chunks(["NOUN", "VERB"])
     (True, False)
@@ -127,7 +127,7 @@ def chunk_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]
 def score_numbers(
     labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints
 ) -> ChunkScores:
-    """The same for labels as numbers: sentence s is tokens ``starts[s]:starts[s + 1]``."""
+    """Like `chunk_scores`, with numbered labels: sentence s has the tokens ``starts[s]:starts[s + 1]``."""
     parted = [_parted(label) for label in labels]
     names = sorted({name for _, name in parted})
     places = np.array([place for place, _ in parted], dtype=np.int8)
@@ -149,7 +149,7 @@ def score_numbers(
 
 
 def _parted(label: str) -> tuple[int, str]:
-    """The place and the type; O for what is neither O nor a chunk's label."""
+    """The place and the type; any label that is not a chunk's counts as O."""
     place, mark, name = label.partition("-")
     return (PLACES[place], name) if mark and place in PLACES else (O, "")
 
@@ -166,7 +166,7 @@ def _chunks(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
 
 
 def _right(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> Any:
-    """Which chunks of the first are also among the second."""
+    """Which chunks of `a` are also in `b`."""
     if not len(b[0]):
         return np.zeros(len(a[0]), dtype=bool)
     at = np.minimum(np.searchsorted(b[0], a[0]), len(b[0]) - 1)

@@ -1,4 +1,4 @@
-"""Files of sentences, a token a line and an empty line between: CoNLL columns, CoNLL-U, CRFsuite's text."""
+"""Files with one token per line and empty lines between sentences: CoNLL columns, CoNLL-U, CRFsuite text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,33 +15,38 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import ByteStream, Lines, Paths
 from novikoff.data.sources.features import NamedFeatures
 from novikoff.data.text_labels import text_array
+from novikoff.tagging.columns import (
+    ALIASES,
+    CONLLU_COLUMNS,
+    FileColumns,
+    Layout,
+    cells,
+    column_number,
+    columns_of,
+    first_row,
+    format_of,
+)
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.sequences import Ids, Sequences, check_labels
 from novikoff.tagging.templates import Templates
 
-Layout = dict[str, Any]  # what a model file keeps of the file that it was trained on
-
 BLOCK_SIZE = 1 << 20
-HEAD = 1 << 16  # bytes that tell the format
-
-CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-ALIASES = {"w": "form", "word": "form", "pos": "upos"}  # what templates may call them
-NEEDED = ("upos", "xpos", "deprel")  # labels that every word has: an underscore says that nobody labelled it
+NEEDED = ("upos", "xpos", "deprel")  # labels that every word has: an underscore means unlabelled
 
 FORMATS = ("conll", "conllu", "crfsuite")
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceBlock:
-    """Some whole sentences of a file."""
+    """Some complete sentences of a file."""
 
     sequences: Sequences
-    labels: Ids | None  # numbers of the source's `label_values`
-    consumed: int  # bytes of all files, as they lie on disk, up to the end of the block
+    labels: Ids | None  # as indices into the source's `label_values`
+    consumed: int  # bytes of all files as stored on disk, up to the end of the block
     file: str
     first_line: int  # counted from 1
     text: bytes
-    joint: str  # what comes before a tag that is put behind a line
+    joint: str  # the separator before a tag that is appended to a line
     escape: bool  # whether tags are written with CRFsuite's escapes
     _lines: npt.NDArray[np.int32]
     _spots: npt.NDArray[np.int64]
@@ -52,9 +56,9 @@ class SentenceBlock:
         return f"{self.file}, line {self.first_line + int(self._lines[token])}"
 
     def tagged(self, tags: Ids, names: Sequence[str], *, behind: bool = False) -> bytes:
-        """The block's text with tags, given by number, in place of the labels; all else is as it was.
+        """The block's text with tags, given by number, in place of the labels; all else is unchanged.
 
-        Lines without a label get the tag as a further cell; with `behind` all do, and labels stay.
+        Lines without a label get the tag as an additional cell. With `behind` all lines do; labels stay.
         """
         texts = [re.sub(r"([\\:])", r"\\\1", name) if self.escape else name for name in names]
         return _core.tagged(self.text, self._spots, tags, texts, self.joint, behind)
@@ -68,12 +72,12 @@ class SentenceFile:
     name : str
     format : "conll", "conllu" or "crfsuite"
     layout : dict
-        What the files look like, as JSON can say it. `open_sentences` takes it as `like`.
+        The format and columns of the files, in a form for JSON; the `like` of `open_sentences`.
     labelled : bool
     templates : Templates or None
     label_values : list of str
-        The labels met so far, in order of appearance: what `SentenceBlock.labels` are numbers of.
-    size, can_reread : as of `ByteStream`
+        The labels read so far, in order of appearance; `SentenceBlock.labels` are indices into it.
+    size, can_reread : as in `ByteStream`
     """
 
     def __init__(self, stream: ByteStream, parser: _Columns | _Attributes, block_size: int) -> None:
@@ -115,7 +119,7 @@ class SentenceFile:
             self._check_labels(block)
             before += lines.lines
             tokens += sequences.n_tokens
-            yield block  # one without tokens too: its text may have comments
+            yield block  # even without tokens: its text may have comments
         if not tokens:
             raise ValueError(f"{self.name}: expected at least one sentence, but there is none.")
 
@@ -124,7 +128,7 @@ class SentenceFile:
     ) -> tuple[Sequences, Ids | None, npt.NDArray[Any]]:
         """All sentences at once, their label numbers (None without labels), and the labels, sorted.
 
-        `tell` is called after every block with the sentences and the bytes so far.
+        `tell` is called after every block with the numbers of sentences and bytes so far.
         """
         parts, sentences = [], 0
         for block in self.blocks(features):
@@ -142,11 +146,11 @@ class SentenceFile:
         return sequences, np.array([places[v] for v in self.label_values], dtype=np.int32)[numbers], classes
 
     def digest(self) -> str:
-        """As of `ByteStream`."""
+        """As in `ByteStream`."""
         return self._stream.digest()
 
     def close(self) -> None:
-        """Let go of a file that was opened, and not read."""
+        """Close a file that was opened but not read."""
         self._stream.close()
 
     def _check_labels(self, block: SentenceBlock) -> None:
@@ -156,13 +160,13 @@ class SentenceFile:
         missing = np.flatnonzero(block.labels == labels.index("_"))
         if len(missing):
             raise ValueError(
-                f"{block.where(int(missing[0]))}: the label, column {column}, is '_': the word has none; "
+                f"{block.where(int(missing[0]))}: the label, column {column}, is '_', so the word has none; "
                 "leave such sentences out, or choose another column."
             )
 
     def _pieces(self) -> Iterator[tuple[Lines, bytes]]:
-        """The text cut between sentences; a file's last piece may end without an empty line."""
-        rest: list[bytes] = []  # the beginning of a sentence whose end has not been read yet
+        """The text, split between sentences; a file's last piece may end without an empty line."""
+        rest: list[bytes] = []  # the beginning of an incomplete sentence
         last: Lines | None = None
         for lines in self._stream.blocks(self._block_size):
             if last is not None and lines.file != last.file and rest:
@@ -184,14 +188,10 @@ class SentenceFile:
 
 
 def look(stream: ByteStream, format: str = "auto") -> tuple[str, int]:
-    """The format of files, unless it is said, and how many columns their first line has; 0: there is none."""
-    row = _first_row(stream)[1]
-    kind = _format_of(stream.names[0], row) if format == "auto" else format
-    return kind, 0 if row is None else len(_cells(row))
-
-
-def _cells(row: str) -> list[str]:
-    return row.split("\t") if "\t" in row else row.split()
+    """The format of files, recognized if "auto", and the number of columns of the first line; 0: no line."""
+    row = first_row(stream)[1]
+    kind = format_of(stream.names[0], row) if format == "auto" else format
+    return kind, 0 if row is None else len(cells(row))
 
 
 def open_sentences(
@@ -210,20 +210,20 @@ def open_sentences(
     ----------
     path : str, path, open binary file, or a list of these; or a ByteStream of them
     templates : Templates
-        Which columns are wanted; None for CRFsuite's text, which has attributes already.
+        They determine the columns to read; None for CRFsuite's text, which has attributes already.
     format : "auto", "conll", "conllu" or "crfsuite"
-        "conll": cells between blanks, or between tabs where the first line has one; as many in every line.
-        "conllu": Universal Dependencies' ten columns; comments, ranges of words (1-2) and empty nodes (1.1)
-        are no tokens, and an underscore is no value, but for forms and lemmas. "crfsuite": a label, then
-        attributes, with tabs between; an attribute is ``name`` or ``name:value``, with ``\\:`` and ``\\\\``
-        in the name.
+        "conll": cells separated by blanks, or by tabs if the first line has one; the same number in every
+        line. "conllu": the ten columns of Universal Dependencies; comments, ranges of words (1-2) and empty
+        nodes (1.1) are not tokens, and an underscore means no value, except as a form or lemma. "crfsuite": a
+        label, then attributes, separated by tabs; an attribute is ``name`` or ``name:value``, and a name
+        may have the escapes ``\\:`` and ``\\\\``.
     label : str or int, optional
-        The label's column, by name or number from 0. None: the last; in CoNLL-U ``upos``.
+        The label's column, by name or by number from 0. None: the last, or ``upos`` in CoNLL-U.
     labelled : bool or None, default True
-        Whether there are labels. None finds out: from `like`, or else a file with more columns than the
-        templates name is one with labels.
+        Whether there are labels. None finds out: from `like`, or else a file has labels if it has more
+        columns than the templates name.
     like : dict, optional
-        The `layout` of the file that a model was trained on: where its label is, this one's is too.
+        The `layout` of the file that a model was trained on; the label is taken from the same column.
 
     Examples
     --------
@@ -255,38 +255,38 @@ def _parser(
     labelled: bool | None,
     like: Layout | None,
 ) -> _Columns | _Attributes:
-    """How the files are to be read."""
-    line, row = _first_row(stream)
+    """The parser for the files."""
+    line, row = first_row(stream)
     kind, width = look(stream, format)
     if kind == "crfsuite":
         if templates is not None:
             raise ValueError(
                 f"{stream.name}: the file has attributes (CRFsuite's text), so templates have no columns to "
-                "look at; leave the templates out, or say format='conll' if these are columns."
+                "refer to; leave the templates out, or pass format='conll' if these are columns."
             )
         return _Attributes()
     if row is None and kind == "conll":
         raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
     if templates is None:
         raise ValueError(
-            f"{stream.name}: the file has columns, and nothing says which features to make of them: give "
-            "templates, such as Templates.named('chunking'), or say format='crfsuite' if they are attributes."
+            f"{stream.name}: the file has columns, but no features are defined: give templates, "
+            "such as Templates.named('chunking'), or pass format='crfsuite' if they are attributes."
         )
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
-    shape = _shape(stream.name, kind, row or "", width, label, labelled, like, templates)
+    shape = columns_of(stream.name, kind, row or "", width, label, labelled, like, templates)
     return _Columns(stream.name, shape, where, templates)
 
 
 def read_sentences(
     path: Paths, features: SequenceFeatures, **options: Any
 ) -> tuple[Sequences, Ids | None, npt.NDArray[Any]]:
-    """All of a file: sentences, label numbers (None without labels), and the labels, sorted."""
+    """All sentences of a file, their label numbers (None without labels), and the labels, sorted."""
     templates = features.templates if isinstance(features, TemplateFeatures) else None
     return open_sentences(path, templates, **options).read(features)
 
 
 def joined(parts: list[Sequences]) -> Sequences:
-    """Sentences one after the other."""
+    """Concatenate sentences."""
     if len(parts) == 1:
         return parts[0]
     starts, indptr, values = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], None
@@ -301,139 +301,15 @@ def joined(parts: list[Sequences]) -> Sequences:
     return Sequences(np.concatenate(starts), np.concatenate(indptr), ids, values)
 
 
-# ---- what a file looks like --------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _Shape:
-    """The columns of a file."""
-
-    format: str
-    split: str  # "blanks", "tabs" or "conllu"
-    width: int
-    label: int | None  # its column: where tags go
-    labelled: bool = True
-
-    @property
-    def has(self) -> str:
-        """The columns, for messages."""
-        if self.format == "conllu":
-            return "CoNLL-U has the columns id, form (or w), lemma, upos (or pos), " + ", ".join(
-                CONLLU_COLUMNS[4:]
-            )
-        label = "" if self.label is None else f", of which number {self.label} is the label"
-        return f"the file has {self.width} column{'s' * (self.width != 1)}{label}"
-
-
-def _first_row(stream: ByteStream) -> tuple[int, str | None]:
-    """The first line that has cells, and its number from 1."""
-    head = stream.head(HEAD)
-    while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not whole yet
-        if len(longer := stream.head(4 * len(head))) == len(head):
-            break
-        head = longer
-    text = head.removeprefix(BOM_UTF8).decode("utf-8", "replace")
-    rows = [line.rstrip("\r") for line in text.split("\n")]
-    comments = any(row.startswith("#") for row in rows) and _CONLLU_ROW.search(text)  # others have none
-    for number, row in enumerate(rows, 1):
-        if row.strip() and not (row.startswith("#") and comments):
-            return number, row
-    return 0, None
-
-
-_CONLLU_ROW = re.compile(r"^\d+([-.]\d+)?(\t[^\t\n]+){9}$", re.MULTILINE)
-
-
-def _format_of(name: str, row: str | None) -> str:
-    suffixes = [suffix.lower() for suffix in PurePath(name).suffixes[-2:]]
-    for suffix, kind in ((".conllu", "conllu"), (".crfsuite", "crfsuite")):
-        if suffix in suffixes:
-            return kind
-    if row is not None and _CONLLU_ROW.fullmatch(row):
-        return "conllu"
-    cells = (row or "").split("\t")
-    attributes = all("=" in cell or cell.startswith("__") for cell in cells[1:])
-    return "crfsuite" if len(cells) > 1 and attributes else "conll"
-
-
-def _shape(
-    name: str,
-    kind: str,
-    row: str,
-    width: int,
-    label: str | int | None,
-    labelled: bool | None,
-    like: Layout | None,
-    templates: Templates,
-) -> _Shape:
-    if kind == "conllu":
-        same = like if like is not None and like["format"] == kind else {}
-        chosen = same.get("label", "upos") if label is None else label
-        column = _number(chosen, CONLLU_COLUMNS, ALIASES)
-        if column is None or not 0 < column < 10:
-            raise ValueError(
-                f"{name}: there is no label column {chosen!r}; CoNLL-U has {', '.join(CONLLU_COLUMNS)}."
-            )
-        if labelled is None:
-            labelled = row.split("\t")[column : column + 1] != ["_"]
-        return _Shape(kind, "conllu", 10, column, labelled)
-    split = "tabs" if "\t" in row else "blanks"
-    if labelled is None:
-        labelled = _has_labels(name, width, label, like, templates)
-    if not labelled:
-        return _Shape(kind, split, width, None, labelled=False)
-    if label is None and like is not None and like["format"] == kind:
-        label = like["label"]
-        if width != like["width"]:
-            raise ValueError(
-                f"{name}: expected {like['width']} columns with the label, as in the files that the model "
-                f"was made of, found {width}."
-            )
-    column = width - 1 if label in (None, "last") else _number(label, templates.columns, {})
-    if column is None or not 0 <= column < width:
-        raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")
-    if width < 2:
-        raise ValueError(
-            f"{name}: expected a label behind the other columns, but the file has one column only."
-        )
-    return _Shape(kind, split, width, column)
-
-
-def _has_labels(
-    name: str, width: int, label: str | int | None, like: Layout | None, templates: Templates
-) -> bool:
-    """Whether a file of columns has labels, when nobody says."""
-    if like is None or like["format"] != "conll":
-        return label is not None or width > max(len(templates.columns), _furthest(templates) + 1)
-    if width == like["width"]:
-        return True
-    if width == like["width"] - 1 and like["label"] in ("last", like["width"] - 1):
-        return False
-    raise ValueError(
-        f"{name}: the model is of files with {like['width']} columns, with the label; expected as many, "
-        f"or without the label one less, found {width}."
-    )
-
-
-def _furthest(templates: Templates) -> int:
-    """The last column that templates look at by number."""
-    return max((int(c) for c in templates.used_columns() if c.isdigit()), default=0)
-
-
-def _number(column: str | int, names: tuple[str, ...], aliases: dict[str, str]) -> int | None:
-    if isinstance(column, int) or column.isdigit():
-        return int(column)
-    column = aliases.get(column, column)
-    return names.index(column) if column in names else None
-
-
 # ---- reading it --------------------------------------------------------------------------------------
 class _Columns:
-    """How lines of cells are read."""
+    """The parser for lines of cells."""
 
-    def __init__(self, name: str, shape: _Shape, where: str, templates: Templates) -> None:
+    def __init__(self, name: str, shape: FileColumns, where: str, templates: Templates) -> None:
         self.format, self.labelled = shape.format, shape.labelled
         self.joint = " " if shape.split == "blanks" else "\t"
         conllu = shape.format == "conllu"
-        where = "as CoNLL-U has" if conllu else where
+        where = "as in CoNLL-U" if conllu else where
         last = not conllu and shape.label == shape.width - 1
         label = CONLLU_COLUMNS[shape.label] if conllu and shape.label is not None else shape.label
         self.layout: Layout = {
@@ -460,18 +336,18 @@ class _Columns:
         return parsed
 
 
-def _place(name: str, column: str, shape: _Shape, templates: Templates) -> int:
-    """Which column of the file a template means."""
+def _place(name: str, column: str, shape: FileColumns, templates: Templates) -> int:
+    """The column of the file that a template refers to."""
     use = templates.first_use(column)
     if shape.format == "conllu":
-        place = _number(column, CONLLU_COLUMNS, ALIASES)
+        place = column_number(column, CONLLU_COLUMNS, ALIASES)
     else:
-        place = _number(column, templates.columns or templates.only_column(), {})
+        place = column_number(column, templates.columns or templates.only_column(), {})
         if place is None:
             named = ", ".join(templates.columns) or "none"
             raise ValueError(
                 f"{name}: the template {use!r} points at column {column!r}, but the templates do not say "
-                f"which column that is (named are: {named}); add it to a line such as 'columns: w pos'."
+                f"which column that is (they name: {named}); add it to a line such as 'columns: w pos'."
             )
     if place is None or place >= shape.width:
         number = "" if column.isdigit() or place is None else f" (number {place}, from 0)"
@@ -481,13 +357,13 @@ def _place(name: str, column: str, shape: _Shape, templates: Templates) -> int:
     if place == shape.label:
         raise ValueError(
             f"{name}: the template {use!r} points at column {column!r}, which is the label: a tagger must "
-            f"not look at what it is to find; {shape.has}."
+            f"not look at its own target; {shape.has}."
         )
     return place
 
 
 class _Attributes:
-    """How CRFsuite's text is read."""
+    """The parser for CRFsuite's text."""
 
     format, joint, labelled, needed, templates = "crfsuite", "\t", True, None, None
 

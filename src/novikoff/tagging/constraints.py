@@ -1,4 +1,4 @@
-"""Which labels may follow which: those seen in training, any, or what BIO and IOBES say."""
+"""Which label may follow which: the bigrams seen in training, any, or the rules of BIO or IOBES."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from novikoff.tagging.sequences import Ids, Sequences
 def allowed(
     transitions: str, classes: Sequence[Any], x: Sequences, labels: Ids, earlier: Allowed | None = None
 ) -> Allowed:
-    """What `transitions` allows, and a ValueError where the labels themselves break it.
+    """The transitions that `transitions` allows; a ValueError if the labels themselves break them.
 
-    With "first-order" these are the bigrams that the labels have, and those of `earlier`.
+    "first-order" allows the bigrams of the labels, and those of `earlier`.
     """
     n = len(classes)
     if transitions == "any":
@@ -24,7 +24,7 @@ def allowed(
     if transitions == "first-order":
         step = np.zeros((n, n), dtype=np.uint8) if earlier is None else earlier.step.copy()
         before = np.ones(x.n_tokens, dtype=bool)
-        before[x.starts[1:][x.lengths > 0] - 1] = False  # the last token of a sentence is before none
+        before[x.starts[1:][x.lengths > 0] - 1] = False  # the last token of a sentence has no successor
         at = np.flatnonzero(before)
         step[labels[at], labels[at + 1]] = 1
         everything = Allowed.everything(n)
@@ -35,7 +35,7 @@ def allowed(
 
 
 def _scheme(name: str, classes: Sequence[Any]) -> Allowed:
-    """BIO: I-x only after B-x or I-x. IOBES: besides, a chunk that B-x begins goes on to E-x."""
+    """BIO: I-x only after B-x or I-x. IOBES: also, a chunk that B-x begins continues until E-x."""
     parts = [_parts(label, name) for label in classes]
     n, iobes = len(parts), name == "iobes"
     made = Allowed.everything(n)
@@ -55,12 +55,12 @@ def _parts(label: Any, name: str) -> tuple[str, str]:
     legal = "BIO" if name == "bio" else "BIOES"
     if len(tag) != 1 or tag not in legal or (tag == "O") != (not kind):
         listed = ", ".join("O" if t == "O" else f"{t}-…" for t in legal)
-        raise ValueError(f"transitions={name!r} needs labels that are {listed}; got {label!r}.")
+        raise ValueError(f"transitions={name!r} needs labels of the form {listed}; got {label!r}.")
     return tag, kind
 
 
 def _check(made: Allowed, name: str, classes: Sequence[Any], x: Sequences, labels: Ids) -> None:
-    """Every sentence's own labels must be allowed."""
+    """Check that the labels of every sentence are allowed."""
     cuts = x.starts[1:][x.lengths > 0]
     first, last = x.starts[:-1][x.lengths > 0], cuts - 1
     inside = np.ones(max(x.n_tokens - 1, 0), dtype=bool)

@@ -1,57 +1,41 @@
-"""What taggers with scikit-learn's conventions share: using a trained model, and files."""
+"""The base of the taggers with scikit-learn's conventions: using a trained model, saving and loading it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Integral
 from os import PathLike, fspath
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.classifier import generator
 from novikoff.data.labels import Classes
-from novikoff.exact.outward import root_up
-from novikoff.parameters.table import TAGGER_PARAMETERS, Parameter, check_parameters, said_by_file
-from novikoff.tagging import reading
+from novikoff.estimator import BaseEstimator
+from novikoff.outward import root_up
+from novikoff.parameters.parameter import (
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+)
+from novikoff.tagging import reading, summary
 from novikoff.tagging import training as tagging
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
 from novikoff.tagging.templates import Templates
-from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 
 
-class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
+class TaggerEstimator(BaseEstimator):
     """Abstract: an estimator whose model is a `Tagger`."""
-
-    _names: ClassVar[tuple[str, ...]]  # of its parameters
-    _table: ClassVar[Mapping[str, Parameter]] = TAGGER_PARAMETERS
 
     def _templates(self) -> Templates | None:
         return Templates.named(self.features) if isinstance(self.features, str) else self.features
 
     def _about(self) -> dict[str, Any]:
-        """What the model says of how it was made."""
-        params = {name: v.item() if hasattr(v, "item") else v for name, v in self.get_params().items()}
-        if not isinstance(params["random_state"], Integral):
-            params["random_state"] = None
-        params |= {"callback": None, "features": None}  # the model has its features
+        """How the model was trained, to be stored with it."""
+        params = parameters_for_file(self, features=None)  # the model has its features
         return {"parameters": params, "name": type(self).__name__, "order": self.order}
-
-    def _plan(self, **more: Any) -> Plan:
-        return Plan(
-            max_epochs=int(self.max_epochs),
-            order=self.order,
-            rng=generator(self.random_state),
-            n_jobs=self.n_jobs,
-            verbose=int(self.verbose),
-            callback=self.callback,
-            **more,
-        )
 
     def _set_tagger(self, tagger: Tagger) -> None:
         """Set every fitted attribute."""
@@ -63,12 +47,12 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_epochs_ = len(run.history)
         self.n_mistakes_, self.n_updates_ = counts.mistakes, counts.updates
         self.converged_, self.verdict_ = run.converged, run.verdict
-        self.radius_ = root_up(tagging.radius_square(counts)[1])
-        self.margin_, self.margin_upper_ = run.margin, tagging.margin_upper(counts, run)
+        self.radius_ = root_up(summary.radius_square(counts)[1])
+        self.margin_, self.margin_upper_ = run.margin, summary.margin_upper(counts, run)
         self.training_errors_ = run.training_errors
 
     def _finish(self, tagger: Tagger) -> Self:
-        """An interrupted run is usable, and its interrupt raised again."""
+        """Take over the model; after an interrupted run, raise the interrupt again."""
         self._set_tagger(tagger)
         if tagger.run is not None and tagger.run.interrupted:
             raise KeyboardInterrupt
@@ -91,17 +75,17 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         return self._tagger.tag(X, self.n_jobs)
 
     def predict_marginal_scores(self, X: Any) -> list[Floats]:
-        """For each sentence an array: by how much each token's label beats the runner-up.
+        """One array per sentence: by how much each token's label beats the runner-up.
 
-        The runner-up at a position is the best labelling of the whole sentence with any other label there.
-        These are differences of scores, ≥ 0 and without an upper end, not probabilities; 0 is a tie, and
-        infinity means that no other label is allowed.
+        The runner-up at a position is the best labelling of the whole sentence with another label there.
+        The values are unbounded differences of scores, ≥ 0, not probabilities; 0 is a tie, and infinity
+        means that no other label is allowed.
         """
         check_is_fitted(self)
         return self._tagger.margins(X, self.n_jobs)
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of tokens whose label is right."""
+        """The share of tokens with the right label."""
         check_is_fitted(self)
         x = self._tagger.sequences(X)
         reading.check_lengths(x, y)
@@ -113,12 +97,12 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
     def top_features(
         self, label: Any = None, n: int = 20, *, against: bool = False
     ) -> list[tuple[str, Any, float]]:
-        """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
+        """The n largest (feature, label, weight), of one `label` or all; `against`: the most negative."""
         check_is_fitted(self)
         return self._tagger.top_features(label, n, against=against)
 
     def top_transitions(self, n: int = 20, *, against: bool = False) -> list[tuple[Any, Any, float]]:
-        """The heaviest (label before, label after, weight); with `against` the most negative."""
+        """The n largest (label before, label after, weight); with `against`, the most negative."""
         check_is_fitted(self)
         return self._tagger.top_transitions(n, against=against)
 
@@ -136,31 +120,31 @@ class TaggerEstimator(BaseEstimator):  # type: ignore[misc]
         return self._tagger
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of data only, at once or not at all."""
+        """Write the fitted model to a file that contains only data. The write is atomic."""
         self.to_model().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, trust_patterns: bool = False) -> Self:
-        """The estimator in a file, from `save` or the command line. Runs no code from the file.
+        """Load an estimator that `save` or the command line wrote. Runs no code from the file.
 
-        `trust_patterns` is as of `novikoff.load_model`.
+        `trust_patterns` is as in `novikoff.load_model`.
         """
         tagger = Tagger.load(path, trust_patterns=trust_patterns)
         try:
             return cls.from_model(tagger)
-        except (ValueError, TypeError, OverflowError) as error:  # of parameters that no parameter can be
+        except (ValueError, TypeError, OverflowError) as error:  # from impossible parameter values
             raise ValueError(f"{fspath(path)}: {error}") from None
 
     @classmethod
     def from_model(cls, tagger: Tagger) -> Self:
         """The estimator around a `Tagger`, which shares its memory."""
-        params = said_by_file(tagger.parameters, cls._names)
-        params |= {  # what was learned with has the last word
+        params = parameters_from_file(tagger.parameters, parameters_of(cls))
+        params |= {  # the trained model takes precedence
             "features": getattr(tagger.features, "templates", None),
             "hash_bits": tagger.features.hash_bits,
             "average": tagger.transition_sums is not None,
         }
         self = cls(**params)
-        check_parameters(self, cls._names, cls._table)
+        check_parameters(self)
         self._set_tagger(tagger)
         return self

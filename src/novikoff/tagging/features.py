@@ -1,4 +1,4 @@
-"""The features that templates make of tokens: numbered, named, and kept in model files."""
+"""The features that templates make from tokens: their numbers, names and storage in model files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from novikoff.tagging.templates import Part, Templates
 
 Ints = npt.NDArray[np.int32]
 
-FORGET = 1 << 20  # values that fixed features may meet before they let go of them
+FORGET = 1 << 20  # unknown values after which fixed features clear their cache
 
 
 class TemplateFeatures(Features):
-    """Features numbered in order of first appearance: token by token, at each template by template.
+    """Features numbered by first appearance: token by token, and template by template at each token.
 
     Parameters
     ----------
     templates : Templates
     hash_bits : default None
-        Features share 2**hash_bits numbers by the hash of their names, and nothing is kept of them.
+        A feature's number is the hash of its name with this number of bits; names are not stored.
     seed : default 0
-        Chooses the hash, which is that of `NamedFeatures`.
+        Seed of the hash, which is the same as in `NamedFeatures`.
 
     Examples
     --------
@@ -49,10 +49,10 @@ class TemplateFeatures(Features):
         self.fixed = False
         self.columns = templates.used_columns()
         named, nowhere = templates.columns or templates.only_column(), np.iinfo(np.int32).max
-        self._places = [  # where in a token that is a sequence the columns are
+        self._places = [  # the positions of the columns in a token that is a sequence
             int(c) if c.isdigit() else named.index(c) if c in named else nowhere for c in self.columns
         ]
-        derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # functions of a column, and their domain
+        derived: dict[tuple[str, tuple[Step, ...]], int] = {}  # a column's functions → domain number
         for template in templates:
             for part in template.parts:
                 if part.steps:
@@ -83,12 +83,12 @@ class TemplateFeatures(Features):
     def expand(self, sentences: Iterable[Iterable[Any]]) -> Sequences:
         """Sentences of tokens as feature numbers.
 
-        A token is a str, where there is one column; a tuple or list of str, one for each column; or a dict
-        of them by the columns' names. None is a cell without a value. What is not known yet gets a number,
-        or, where the features are fixed, is left out.
+        A token is a str, if there is one column; a tuple or list of str, one per column; or a dict from
+        column names to str. None is a cell without a value. New features get numbers, or are left out if the
+        features are fixed.
 
-        Sentences are read to their end before anything else happens, so an iterator over them may itself
-        use these features. Calls may come from several threads; forked children go on with a copy.
+        Sentences are read completely before anything else happens, so an iterator over them may itself use
+        these features. Several threads may call this at once; a forked child has its own copy.
         """
         return self._expanded(self._index.tokens(sentences, self._places, self.columns))
 
@@ -104,12 +104,12 @@ class TemplateFeatures(Features):
         return [names[a:b] for a, b in pairwise(sequences.indptr.tolist())]
 
     def parse(self, parser: _core.ColumnLines, text: Any) -> Sequences | None:
-        """The sentences of a text as feature numbers; None when `parser.problem` says why not."""
+        """The sentences of a text as feature numbers; None if `parser.problem` has an error."""
         tokens = parser.parse(text)
         return None if tokens is None else self._expanded(tokens)
 
     def _expanded(self, tokens: _core.Tokens) -> Sequences:
-        """No lock is held between calls of the index: another thread may make it forget, which is noticed."""
+        """Holds no lock between calls of the index: another thread may clear its cache, hence the loop."""
         while (found := self._features(tokens)) is None:
             self._derive(tokens)
         return Sequences(*found)
@@ -120,7 +120,7 @@ class TemplateFeatures(Features):
         return self._index.expand_hashed(tokens, self.hash_bits, self.seed, FORGET)
 
     def _derive(self, tokens: _core.Tokens) -> None:
-        """Work out the functions of the texts for which nobody has."""
+        """Compute the functions for the texts that still lack them."""
         for column in dict.fromkeys(column for column, _ in self._functions):
             number = self.columns.index(column)
             if texts := self._index.waiting(number, tokens):
@@ -137,7 +137,7 @@ class TemplateFeatures(Features):
         return _restored, (*self.state(), self.fixed)
 
     def some(self, used: npt.NDArray[np.bool_]) -> TemplateFeatures:
-        """Fixed features of which only the used ones are left, in their order."""
+        """Fixed features: only the used ones, in their order."""
         if self.hash_bits is not None:
             raise ValueError("hashed features share their numbers: none can be left out.")
         order, rows, values = self._content()
@@ -158,7 +158,7 @@ class TemplateFeatures(Features):
         return new
 
     def _content(self) -> tuple[npt.NDArray[np.uint16], list[Ints], list[list[str]]]:
-        """The template of each feature, the value numbers of each template's features, and all values."""
+        """The template of each feature, the value numbers of the features by template, and all values."""
         domains = range(len(self.columns) + len(self._functions))
         return *self._index.state(), [self._index.values(d) for d in domains]
 
@@ -207,7 +207,7 @@ class TemplateFeatures(Features):
         texts = unpack_texts(arrays["values"], arrays["value_lengths"])
         ends = np.cumsum(facts["n_values"]).tolist()
         if min(facts["n_values"], default=0) < 0 or len(texts) != sum(facts["n_values"]):
-            raise ValueError("there are more or fewer values than the features say")
+            raise ValueError("the number of values does not match the features")
         values = [texts[end - n : end] for end, n in zip(ends, facts["n_values"], strict=True)]
         rows, begin = [], 0
         for end in arrays["row_ends"].tolist():
@@ -218,10 +218,10 @@ class TemplateFeatures(Features):
 
 
 def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> TemplateFeatures:
-    """What was copied or pickled in a process that has it, patterns and all."""
+    """A copy or an unpickled object. Its patterns are trusted, like the object itself."""
     features = TemplateFeatures.from_state(facts, arrays, trust_patterns=True)
     features.fixed = fixed
     return features
 
 
-SequenceFeatures = NamedFeatures | TemplateFeatures  # how the features of tokens get their numbers
+SequenceFeatures = NamedFeatures | TemplateFeatures  # either numbers the features of tokens

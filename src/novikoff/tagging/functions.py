@@ -1,9 +1,8 @@
-"""Functions of a cell's text that templates can use. Each is worked out once for each different text.
+"""Functions of a cell's text that templates can use. Each is computed once per distinct text.
 
-A function gives a text, or None (and the same for an empty text) where there is no such thing, in which case
-a template that asks for it makes no feature. ``has``, ``find`` and ``sub`` give nothing for texts of more
-than `LONGEST` characters, and ``sub`` gives nothing where its result would be longer: so no text grows and
-grows through functions of functions.
+A function returns a text, or None if it has no result; an empty result also counts as None. A template makes
+no feature from None. ``has``, ``find`` and ``sub`` return None for texts of more than `LONGEST` characters,
+and ``sub`` also when its result would be longer, so that nested functions cannot grow a text without limit.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from itertools import groupby
 
 from novikoff.tagging.patterns import refusal
 
-LONGEST = 1000  # characters of a text that patterns are matched with, and of what `sub` makes of it
+LONGEST = 1000  # characters of a text that patterns are matched with, and of the result of `sub`
 
 Function = Callable[[str], str | None]
 Step = tuple[str, tuple[int | str, ...]]  # a function's name and its arguments
@@ -24,7 +23,7 @@ Results = dict[tuple[Step, ...], list[str | None]]
 
 @dataclass(frozen=True)
 class Argument:
-    """What a function is given besides the text: a whole number from 1, a pattern, or a text."""
+    """An argument of a function besides the text: a whole number from 1, a pattern, or a text."""
 
     kind: str
 
@@ -42,13 +41,13 @@ class Argument:
             shown = value if len(value) <= 60 else f"{value[:60]}..."
             if not trust_patterns and (why := refusal(value)):
                 raise ValueError(
-                    f"the pattern {shown!r} could take very long to match ({why}), so it is not taken from a "
-                    "file; if you trust the file, say trust_patterns=True"
+                    f"the pattern {shown!r} could take very long to match ({why}), so it is rejected; if you "
+                    "trust the file, pass trust_patterns=True"
                 )
             try:
                 re.compile(value)
             except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{shown!r} is no regular expression: {error}") from None
+                raise ValueError(f"{shown!r} is not a regular expression: {error}") from None
 
 
 def _lower() -> Function:
@@ -68,7 +67,7 @@ def _length() -> Function:
 
 
 class _Kinds(dict[int, str]):
-    """What stands for a character in a shape, for `str.translate`; each is worked out once."""
+    """The symbol of each character in a shape, for `str.translate`; each is computed once."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
@@ -77,7 +76,7 @@ class _Kinds(dict[int, str]):
 
 
 class _Zeros(dict[int, str]):
-    """Digits as 0, others as they are."""
+    """Digits become 0, other characters stay."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
@@ -161,9 +160,9 @@ PATTERNED = tuple(name for name, (_, given) in FUNCTIONS.items() if given[:1] ==
 
 
 def results(steps: tuple[Step, ...], known: Results) -> list[str | None]:
-    """What functions one after the other, the first innermost, give for the texts that are ``known[()]``.
+    """The results of nested functions, the first innermost, for the texts ``known[()]``.
 
-    Everything on the way is kept in `known`, so that ``lower`` is not done again for every suffix.
+    All intermediate results are kept in `known`, so that ``lower`` is not computed again for every suffix.
 
     >>> results((("lower", ()), ("suffix", (3,))), {(): ["Going", "IN"]})
     ['ing', None]

@@ -1,4 +1,4 @@
-"""The features of several files as one: numbered as if one reader had read the files one after the other."""
+"""Merges the features of several files, numbered as if one reader had read the files in sequence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from novikoff.tagging.sequences import Offsets
 
 
 def joined(parts: Sequence[SequenceFeatures]) -> tuple[SequenceFeatures, list[Offsets]]:
-    """Fixed features that know all of the parts', and the new number of each feature of each part.
+    """Fixed features that include those of all parts, and the new number of each feature of each part.
 
-    Features get their numbers by first appearance, so those of the first part keep theirs, and what is new
-    in the next comes after them in its order there.
+    Features are numbered by first appearance: those of the first part keep their numbers, and the new ones of
+    each next part follow in their order there.
 
     >>> from novikoff.tagging.templates import Templates
     >>> one, two = (TemplateFeatures(Templates(["columns: w", "w[0]"])) for _ in range(2))
@@ -36,7 +36,7 @@ def _of_templates(parts: Sequence[TemplateFeatures]) -> tuple[TemplateFeatures, 
     first = parts[0]
     n_templates = len(first._domains)
     values: list[dict[str, int]] = [{} for _ in range(len(first.columns) + len(first._functions))]
-    known: list[dict[bytes, int]] = [{} for _ in range(n_templates)]  # by template: values to number
+    known: list[dict[bytes, int]] = [{} for _ in range(n_templates)]  # per template: values to number
     rows: list[list[Ints]] = [[] for _ in range(n_templates)]
     order: list[int] = []
     numbers: list[Offsets] = []
@@ -62,13 +62,13 @@ def _of_templates(parts: Sequence[TemplateFeatures]) -> tuple[TemplateFeatures, 
 
 
 def _placed(texts: dict[str, int], more: list[str]) -> Ints:
-    """The numbers of a part's values among all values, new ones last."""
+    """The numbers of a part's values among all values; new values are appended."""
     return np.array([texts.setdefault(text, len(texts)) for text in more], dtype=np.int32)
 
 
 def _in_values(places: list[Ints], domains: list[int], table: Ints) -> Ints:
-    """A template's features as numbers of all values: (features, values each)."""
+    """A template's features by the numbers of their values: (features, values per feature)."""
     if not domains:
-        return np.zeros((1, 0), dtype=np.int32)  # a feature without values is one and the same
+        return np.zeros((1, 0), dtype=np.int32)  # without values there is only one feature
     shaped = table.reshape(-1, len(domains))
     return np.stack([places[d][shaped[:, j]] for j, d in enumerate(domains)], axis=1)

@@ -1,4 +1,4 @@
-"""Whole numbers and texts in few bytes: what a table of features is saved as."""
+"""Compact storage of whole numbers and texts, for tables of features in model files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 Bytes = npt.NDArray[np.uint8]
 
-LEVEL = 1  # of zlib: a higher one takes twice the time for 2 % of the bytes
+LEVEL = 1  # of zlib: higher ones take twice the time to save 2 % of the bytes
 
 _WIDTHS = (1, 2, 4, 8)
-_HEAD = 9  # bytes of a number, how many numbers
+_HEAD = 9  # the bytes per number, and the number of numbers
 
 
 def pack_ints(numbers: npt.NDArray[np.integer]) -> Bytes:
-    """Numbers ≥ 0 in their narrowest type, the lowest bytes of all first, deflated.
+    """Numbers ≥ 0 in their narrowest type, as byte planes from the lowest, deflated.
 
     >>> unpack_ints(pack_ints(np.array([3, 1, 400]))).tolist()
     [3, 1, 400]
@@ -31,7 +31,7 @@ def pack_ints(numbers: npt.NDArray[np.integer]) -> Bytes:
 
 
 def unpack_ints(packed: Bytes) -> npt.NDArray[np.int64]:
-    """The numbers that `pack_ints` packed; a ValueError when they are none."""
+    """The numbers that `pack_ints` packed; a ValueError if the data is invalid."""
     raw = packed.tobytes()
     width, n = raw[0] if raw else 0, int.from_bytes(raw[1:_HEAD], "little")
     if width not in _WIDTHS or len(raw) < _HEAD or n > 1 << 40:
@@ -60,12 +60,12 @@ def unpack_texts(content: Bytes, lengths: Bytes) -> list[str]:
 
 
 def _inflated(packed: bytes, size: int) -> bytes:
-    """Exactly `size` bytes; never more are made, whatever the file says."""
+    """Exactly `size` bytes; never inflates more, whatever the file contains."""
     inflater = zlib.decompressobj()
     try:
         out = inflater.decompress(packed, size) if size else b""
     except zlib.error as error:
         raise ValueError(f"packed data is damaged ({error})") from None
     if len(out) != size:
-        raise ValueError("packed data has another size than it says")
+        raise ValueError("packed data does not have its declared size")
     return out

@@ -1,35 +1,35 @@
-r"""Which regular expressions are matched in linear time, whatever the text.
+r"""Decides which regular expressions are matched in linear time on every text.
 
 Python's `re` tries one way of matching after the other, and ((.?)+)+# has so many of them on twenty letters
-that nobody can wait for the last. A pattern that comes with a model file is taken only if this module can
+that the search would never end in practice. A pattern from a model file is accepted only if this module can
 show that there are few ways at every place of every text.
 
-*The criterion.* Repeats are written out: x{2,4} is xx(x(x)?)?, x{2,} is xxx*. Then a character class of the
-pattern is a *position*, and a *run* over a text's first i characters is a way to read them by positions one
-after the other, including the ways through groups, alternatives and repeats that read nothing in between: two
-such ways are two runs. After a run the matcher tests the next character against every position that can
-follow, or finds the end of the pattern; of these *tests* the criterion allows at most `TESTS` after all runs
-of length i together, for every i and every text. Assertions (``^ $ \b \B \A \Z``) count as if they held.
+*The criterion.* Repeats are written out: x{2,4} is xx(x(x)?)?, x{2,} is xxx*. Then every character class in
+the pattern is a *position*, and a *run* over a text's first i characters is a way to read them by a sequence
+of positions. Different ways through groups, alternatives and repeats that read nothing in between count as
+different runs. After a run the matcher tests the next character against every position that can follow, or
+finds the end of the pattern. The criterion allows at most `TESTS` of these *tests* after all runs of length i
+together, for every i and every text. Assertions (``^ $ \b \B \A \Z``) count as if they held.
 
-Repeats of one class at the very end, as in ``-(.*)``, cannot fail once they are reached beyond their least
-number; so far as they go beyond it they are left out.
+Repeats of one class at the very end, as in ``-(.*)``, cannot fail beyond their minimum count; what they read
+beyond it is left out.
 
-*The bound.* A backtracking matcher never follows a run twice, so beginning at one place of a text of n
-characters it makes at most TESTS·(n + 1) tests, and for repeats at the very end, of which there are r, at
-most n + r more: it is linear. To search it begins at each of n + 1 places, and functions of templates match
-texts of at most `LONGEST` characters (`novikoff.tagging.functions`).
+*The bound.* A backtracking matcher never follows a run twice. From one starting place in a text of n
+characters it therefore makes at most TESTS·(n + 1) tests, and at most n + r more for r repeats at the very
+end: it is linear. A search starts at each of n + 1 places, and functions of templates match texts of at most
+`LONGEST` characters (`novikoff.tagging.functions`).
 
-*The decision* is exact: the numbers of runs that end at each position follow from those one character before,
-so they are the states of an automaton that begins with the pattern's first positions and branches by the
-classes that the next character is in. All its states are visited; a pattern for which that takes more than
-`WORK` steps, or that has more than `POSITIONS` positions, is not taken. Unbounded repeats of what can match
-nothing, such as (a?)*, look-around, back-references, conditions, possessive repeats, atomic groups and (?i)
-are not taken either.
+*The decision* is exact: the numbers of runs that end at each position follow from those one character before.
+They are the states of an automaton that starts with the pattern's first positions and branches by the classes
+that contain the next character. All its states are visited; a pattern for which that takes more than `WORK`
+steps, or that has more than `POSITIONS` positions, is rejected. Also rejected are unbounded repeats of
+something that can match nothing, such as (a?)*, look-around, back-references, conditions, possessive repeats,
+atomic groups and (?i).
 
 >>> refusal(r"^[A-Z][a-z]+(-[A-Z][a-z]+)*$") is None
 True
 >>> refusal("((.?)+)+#")
-'an unbounded repeat of what can match nothing'
+'an unbounded repeat of something that can match nothing'
 >>> refusal("[a-z]+[a-z]+#")
 'more than 64 ways of matching at one place of some text'
 """
@@ -52,21 +52,21 @@ from typing import Any
 import numpy as np
 
 LENGTH = 1000  # characters of a pattern
-DEPTH = 40  # of groups, repeats and alternatives in one another
-POSITIONS = 200  # character classes of a pattern, repeats written out
-TESTS = 64  # of one character
+DEPTH = 40  # of nested groups, repeats and alternatives
+POSITIONS = 200  # character classes of a pattern with repeats written out
+TESTS = 64  # per character
 WORK = 50_000  # steps of the decision
 
-# From its first code point on characters are in a class, from the second on they are not, and so on.
+# Code points where membership changes: characters are in the class from the first, out from the second, …
 Class = tuple[int, ...]
-Ways = Counter[int]  # in how many ways each position is next, or last
+Ways = Counter[int]  # the number of ways in which each position is next, or last
 
 
 @lru_cache(maxsize=256)
 def refusal(pattern: str) -> str | None:
-    """Why a pattern is not among those that are matched in linear time; None where it is.
+    """Why a pattern cannot be shown to be matched in linear time; None if it can.
 
-    A pattern that is no regular expression is left to `re.compile`, which says more.
+    Returns None for an invalid regular expression, too: the message of `re.compile` is better.
     """
     if len(pattern) > LENGTH:
         return f"more than {LENGTH} characters"
@@ -93,7 +93,7 @@ class _Refused(Exception):
 
 # ---- character classes -------------------------------------------------------------------------------
 def _class(intervals: Iterable[tuple[int, int]]) -> Class:
-    """The class of these intervals, ends excluded."""
+    """The class of these half-open intervals."""
     out: list[int] = []
     for low, high in sorted(intervals):
         if out and low <= out[-1]:
@@ -152,7 +152,7 @@ _ONE = (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN)
 
 
 def _uncertain(tree: Any) -> list[tuple[Any, Any]]:
-    """Without what repeats of one class at the very end read of their own accord."""
+    """The pattern without the optional part of repeats of one class at the very end."""
     items = list(tree)
     while items:
         op, value = items.pop()
@@ -173,7 +173,7 @@ def _uncertain(tree: Any) -> list[tuple[Any, Any]]:
 # ---- positions and what follows them -----------------------------------------------------------------
 @dataclass
 class _Piece:
-    """A part of a pattern: in how many ways it can begin with a position, end with one, or read nothing."""
+    """A part of a pattern: the numbers of ways to begin or end with each position, or to read nothing."""
 
     first: Ways = field(default_factory=Counter)
     last: Ways = field(default_factory=Counter)
@@ -185,7 +185,7 @@ def _times(ways: Ways, factor: int) -> Ways:
 
 
 class _Writer:
-    """Writes repeats out, numbers the positions, and notes in how many ways each follows each."""
+    """Writes out repeats, numbers the positions, and counts the ways in which one can follow another."""
 
     def __init__(self) -> None:
         self.classes: list[Class] = []
@@ -193,7 +193,7 @@ class _Writer:
 
     @staticmethod
     def check_size(tree: Any, depth: int = 0) -> int:
-        """How long it is, written out."""
+        """The size of the pattern with repeats written out."""
         if depth > DEPTH:
             raise _Refused(_TOO_DEEP)
         size = 1
@@ -282,7 +282,7 @@ class _Writer:
             return self._then(out, tail)
         loop = self.sequence(body, flags)
         if loop.nothing:
-            raise _Refused("an unbounded repeat of what can match nothing")
+            raise _Refused("an unbounded repeat of something that can match nothing")
         self._join(loop.last, loop.first)
         return self._then(out, _Piece(loop.first, loop.last, nothing=1))
 
@@ -301,7 +301,7 @@ _TOO_MANY = f"more than {TESTS} ways of matching at one place of some text"
 
 # ---- counting runs -----------------------------------------------------------------------------------
 def _check_runs(writer: _Writer, whole: _Piece) -> None:
-    """Raise unless `TESTS` are enough for every text."""
+    """Raise `_Refused` if some text needs more than `TESTS`."""
     letters = _letters(writer.classes)
     begin = _counted(whole.first, whole.nothing)
     known, ahead, work = {begin}, [begin], 0
@@ -326,14 +326,14 @@ def _check_runs(writer: _Writer, whole: _Piece) -> None:
 
 
 def _counted(tests: Ways, ends: int) -> tuple[tuple[int, int], ...]:
-    """The tests of the next character, by position, as a state."""
+    """The tests of the next character by position, as a state."""
     if tests.total() + ends > TESTS:
         raise _Refused(_TOO_MANY)
     return tuple(sorted(tests.items()))
 
 
 def _letters(classes: list[Class]) -> set[int]:
-    """What a character can be: for each kind of character the positions, as bits, that read it."""
+    """For each kind of character, the positions that can read it, as bits."""
     switches: dict[int, int] = {0: 0}
     for position, chars in enumerate(classes):
         for code in chars:

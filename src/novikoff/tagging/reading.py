@@ -1,4 +1,4 @@
-"""From what people have to `Sequences` and label numbers, with everything checked before anything changes."""
+"""Converts user data to `Sequences` and label numbers; checks everything before anything changes."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from novikoff.tagging.templates import Templates
 
 
 def begin(templates: Templates | None, hash_bits: int | None) -> SequenceFeatures:
-    """Features without any number given yet: by templates, or by the names that X has."""
+    """Features without any numbers yet: from templates, or with the names given in X."""
     if templates is None:
         return NamedFeatures(hash_bits=hash_bits)
     return TemplateFeatures(templates, hash_bits=hash_bits)
 
 
 def copied(features: SequenceFeatures) -> SequenceFeatures:
-    """Equal features that go on growing by themselves."""
+    """A copy to which features can be added independently."""
     grown = copy(features)
     grown.fixed = False
     return grown
 
 
 def sequences(X: Any, features: SequenceFeatures) -> Sequences:
-    """Sentences as feature numbers. New features get one, or are left out where `features` is fixed."""
+    """Sentences as feature numbers. New features are added, or left out if `features` is fixed."""
     if isinstance(features, TemplateFeatures):
         return features.expand(X)
     x, names = Sequences.from_lists(X)
@@ -39,9 +39,9 @@ def sequences(X: Any, features: SequenceFeatures) -> Sequences:
 
 
 def frequent(x: Sequences, features: SequenceFeatures, min_count: int) -> tuple[Sequences, SequenceFeatures]:
-    """Without the features that occur fewer than `min_count` times; the others keep their order.
+    """Drop the features that occur fewer than `min_count` times; the others keep their order.
 
-    Hashed features keep their places, and a place counts as one feature.
+    Hashed features keep their numbers, and features with the same number count as one.
     """
     if min_count <= 1:
         return x, features
@@ -53,13 +53,13 @@ def frequent(x: Sequences, features: SequenceFeatures, min_count: int) -> tuple[
 
 # ---- labels ------------------------------------------------------------------------------------------
 def check_lengths(x: Sequences, y: Any) -> None:
-    """There must be a label for each token of each sentence."""
+    """Check that each token of each sentence has a label."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     if not isinstance(y, Sequence | np.ndarray) or isinstance(y, str):
-        raise TypeError(f"y is a list of label lists, one a sentence; got {type(y).__name__}.")
+        raise TypeError(f"y is a list of label lists, one per sentence; got {type(y).__name__}.")
     if len(y) != len(x):
-        raise ValueError(f"X has {len(x)} sentences, but y has {len(y)}: they must be as many.")
+        raise ValueError(f"X has {len(x)} sentences, but y has {len(y)}: they must have the same length.")
     for s, labels in enumerate(y):
         if isinstance(labels, str) or not hasattr(labels, "__len__"):
             raise TypeError(f"sentence {s}: expected a list of labels, got {labels!r}.")
@@ -96,7 +96,7 @@ def numbered(y: Any, classes: Classes, n_tokens: int) -> Ids:
 
 
 def check_known(x: Sequences, labels: Ids, y: Any, classes: Classes) -> None:
-    """Refuse labels that are not among the classes, by sentence and token."""
+    """Reject labels that are not among the classes, and name the sentence and token."""
     unknown = np.flatnonzero(labels < 0)
     if not len(unknown):
         return

@@ -1,4 +1,4 @@
-"""Templates that come with the package."""
+"""Ready-made templates."""
 
 _TUTORIAL = """\
 columns: w pos
@@ -30,7 +30,7 @@ w[1]|pos[0]
 w[0]|pos[1]
 w[0]|pos[-1]
 """,
-    # the nineteen of CRFsuite's tutorial, attribute for attribute
+    # the nineteen templates of CRFsuite's tutorial, with the same attributes
     "crfsuite-chunking": _TUTORIAL,
     # words to parts of speech
     "pos": """\

@@ -1,4 +1,4 @@
-"""A tagger beside files with labels: chunks, tokens and sentences that it gets right."""
+"""Compares a tagger with labelled files: the chunks, tokens and sentences that it gets right."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from novikoff.tagging.tagger import Tagger
 
 @dataclass(frozen=True)
 class TagScores:
-    """What came of it."""
+    """The scores of a tagger on labelled sentences."""
 
     chunks: ChunkScores
-    spelled: bool  # whether labels spell chunks; if not, each token is a chunk by itself
+    spelled: bool  # whether labels encode chunks; if not, each token counts as a chunk
     sentences: int
     right_sentences: int
     unknown: Counter[str] = field(default_factory=Counter)  # labels that the tagger does not have
@@ -42,9 +42,9 @@ class TagScores:
 def score_file(
     tagger: Tagger, source: SentenceFile, *, n_jobs: int | None = None, watch: Watch | None = None
 ) -> TagScores:
-    """Tag the sentences of files, and compare with their labels.
+    """Tag the sentences of files and compare with their labels.
 
-    A label that the tagger does not have is one more label, which is never found.
+    A label that the tagger does not have counts as an additional label that is never found.
     """
     started = time.monotonic()
     names = [as_text(label) for label in tagger.classes.tolist()]
@@ -81,7 +81,7 @@ def score_file(
 
 
 def _by_token(labels: list[str], true: Ids, found: Ids) -> ChunkScores:
-    """Each token a chunk by itself, its label the type: precision, recall and F1 of all are the accuracy."""
+    """Each token as a chunk whose type is its label: overall precision, recall and F1 equal the accuracy."""
     n = len(labels)
     counts = [np.bincount(which, minlength=n).tolist() for which in (true, found, true[true == found])]
     types = {

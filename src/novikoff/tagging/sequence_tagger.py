@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import Classes
-from novikoff.parameters.table import TAGGER_PARAMETERS, check_parameters, default, document
+from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parameters
+from novikoff.parameters.tagging import TAGGER_PARAMETERS
 from novikoff.tagging import fitting, reading
 from novikoff.tagging.estimator import TaggerEstimator
+from novikoff.training.loop import train
+from novikoff.training.plan import Plan
+from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 
 
-def _default(name: str) -> Any:
-    return default(name, TAGGER_PARAMETERS)
-
-
+@with_parameters(TAGGER_PARAMETERS)
 class SequenceTagger(TaggerEstimator):
-    """Labels for the tokens of sequences: the structured perceptron with exact first-order decoding.
+    """Labels the tokens of sequences: the structured perceptron with exact first-order decoding.
 
-    A labelling's score is the sum of the weights of its (feature, label) pairs and of its label bigrams. The
-    decoder finds the labelling of the highest score among all that are allowed, and of several the one that
-    is smallest read from the end. Where it differs from the right one, the weights move by the difference of
-    their features (Collins 2002).
+    The score of a labelling is the sum of the weights of its (feature, label) pairs and of its label bigrams.
+    The decoder finds the allowed labelling with the highest score; among ties, the one that is smallest when
+    read from the end. If it differs from the right one, the update is the difference of their features
+    (Collins 2002).
 
     X is a list of sentences. A sentence is a list of tokens; a token is a list of feature names, or a dict as
-    sklearn-crfsuite takes them: ``{"w": "the", "upper": False, "len": 3}``.
+    in sklearn-crfsuite: ``{"w": "the", "upper": False, "len": 3}``.
 
     Parameters
     ----------
@@ -34,22 +36,22 @@ class SequenceTagger(TaggerEstimator):
     ----------
     classes_ : array of labels, sorted
     n_epochs_, history_ : int, list of dict
-        Of the last call: epochs made, and for each its mistakes (sentences with a wrong label), updates,
+        Of the last call: the epochs, and for each one mistakes (sentences with a wrong label), updates,
         wrong tokens, ‖w‖ and seconds.
     n_mistakes_, n_updates_ : int
         Over all calls.
     converged_ : bool
         Whether the last epoch made no update.
     verdict_ : "separated" or "undecided"
-        "separated": by the last weights every sentence's own labelling is strictly above all others.
+        "separated": under the last weights each sentence's right labelling scores above all others.
     margin_, margin_upper_ : float
-        The margin γ of the data lies between them once they are separated.
+        Lower and upper bound of the margin γ of the data, once separated.
     radius_ : float
         R, the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update. Mistakes are at most (R/γ)².
     training_errors_ : int or None
-        Sentences that `predict` gets wrong of those that `fit` learned from; None after `partial_fit`.
+        Training sentences of `fit` with a wrong label in `predict`; None after `partial_fit`.
     n_features_in_ : int
-        Features with a number.
+        Number of features.
 
     Examples
     --------
@@ -63,55 +65,21 @@ class SequenceTagger(TaggerEstimator):
     ('separated', 1.0)
     """
 
-    _names = (
-        "features",
-        "average",
-        "max_epochs",
-        "order",
-        "random_state",
-        "min_count",
-        "transitions",
-        "hash_bits",
-        "early_stopping",
-        "validation_fraction",
-        "n_epochs_no_change",
-        "n_jobs",
-        "verbose",
-        "callback",
-    )
-
-    def __init__(
-        self,
-        *,
-        features: Any = _default("features"),
-        average: bool = _default("average"),
-        max_epochs: int = _default("max_epochs"),
-        order: str = _default("order"),
-        random_state: Any = _default("random_state"),
-        min_count: int = _default("min_count"),
-        transitions: str = _default("transitions"),
-        hash_bits: int | None = _default("hash_bits"),
-        early_stopping: bool = _default("early_stopping"),
-        validation_fraction: float = _default("validation_fraction"),
-        n_epochs_no_change: int = _default("n_epochs_no_change"),
-        n_jobs: int | None = _default("n_jobs"),
-        verbose: int = _default("verbose"),
-        callback: Any = _default("callback"),
-    ) -> None:
-        self.features = features
-        self.average = average
-        self.max_epochs = max_epochs
-        self.order = order
-        self.random_state = random_state
-        self.min_count = min_count
-        self.transitions = transitions
-        self.hash_bits = hash_bits
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_epochs_no_change = n_epochs_no_change
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    _: KW_ONLY
+    features: Any = DEFAULT
+    average: bool = DEFAULT
+    max_epochs: int = DEFAULT
+    order: str = DEFAULT
+    random_state: Any = DEFAULT
+    min_count: int = DEFAULT
+    transitions: str = DEFAULT
+    hash_bits: int | None = DEFAULT
+    early_stopping: bool = DEFAULT
+    validation_fraction: float = DEFAULT
+    n_epochs_no_change: int = DEFAULT
+    n_jobs: int | None = DEFAULT
+    verbose: int = DEFAULT
+    callback: Any = DEFAULT
 
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any) -> Self:
@@ -120,50 +88,47 @@ class SequenceTagger(TaggerEstimator):
         Parameters
         ----------
         X : list of sentences
-        y : list of label lists, one label a token
+        y : list of label lists, one label per token
 
         Raises
         ------
         ValueError, TypeError
-            When something is wrong with X or y, with the sentence and token; the model stays as it was.
+            If X or y is invalid; the message names the sentence and token. The model is unchanged.
         KeyboardInterrupt
-            When interrupted: with the weights so far, which can be used.
+            If interrupted. The weights so far are kept and can be used.
         """
         with turns_of(self).learning:
-            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            check_parameters(self)
             features = reading.begin(self._templates(), self.hash_bits)
             x = reading.sequences(X, features)
             reading.check_lengths(x, y)
             classes = reading.found_labels(y)
             labels = reading.numbered(y, classes, x.n_tokens)
-            tagger = fitting.train(
+            plan = Plan.of(self)
+            trainer, features = fitting.trainer_of(
                 features,
                 x,
                 labels,
                 classes.labels,
-                self._plan(
-                    early_stopping=bool(self.early_stopping),
-                    validation_fraction=float(self.validation_fraction),
-                    n_epochs_no_change=int(self.n_epochs_no_change),
-                ),
+                plan,
                 average=bool(self.average),
                 transitions=self.transitions,
                 min_count=int(self.min_count),
-                **self._about(),
             )
-            return self._finish(tagger)
+            run = train(trainer, plan)
+            return self._finish(fitting.fitted(trainer, features, classes.labels, run, **self._about()))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """One pass over more sentences, in their order. New features are added; new labels are refused.
+        """Make one pass over more sentences, in their order. Adds new features, but rejects new labels.
 
         Parameters
         ----------
         X, y : as for `fit`
         classes : list of labels, optional
-            All that there will ever be. Needed in the first call, unless its y has them all.
+            All labels of all calls. Required in the first call unless its y has them all.
         """
         with turns_of(self).learning:
-            check_parameters(self, self._names, TAGGER_PARAMETERS)
+            check_parameters(self)
             if self.min_count > 1:
                 raise ValueError(
                     f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
@@ -171,7 +136,7 @@ class SequenceTagger(TaggerEstimator):
             begun = "_tagger" in vars(self)
             if begun:
                 self._check_unchanged()
-                features = reading.copied(self._tagger.features)  # the model's own stay as they are
+                features = reading.copied(self._tagger.features)  # the model's own must not change
             else:
                 features = reading.begin(self._templates(), self.hash_bits)
             x = reading.sequences(X, features)
@@ -184,9 +149,15 @@ class SequenceTagger(TaggerEstimator):
                 known = reading.found_labels(y if classes is None else [classes])
             labels = reading.numbered(y, known, x.n_tokens)
             reading.check_known(x, labels, y, known)
-            how = {"average": bool(self.average), "transitions": self.transitions, **self._about()}
-            earlier = self._tagger if begun else None
-            return self._finish(fitting.go_on(earlier, features, x, labels, known.labels, **how))
+            plan, transitions = Plan(1, "cyclic"), self.transitions
+            new = features, x, labels, known.labels, plan
+            if begun:
+                trainer = fitting.continuing(self._tagger, *new, transitions=transitions)
+            else:
+                average = bool(self.average)
+                trainer, features = fitting.trainer_of(*new, average=average, transitions=transitions)
+            run = train(trainer, plan, Run(as_given=True), judged=False)
+            return self._finish(fitting.fitted(trainer, features, known.labels, run, **self._about()))
 
     def _check_unchanged(self) -> None:
         tagger, templates = self._tagger, self._templates()
@@ -196,6 +167,3 @@ class SequenceTagger(TaggerEstimator):
             raise ValueError(
                 "partial_fit cannot change features, average or hash_bits of a model: fit a clone."
             )
-
-
-document(SequenceTagger, SequenceTagger._names, TAGGER_PARAMETERS)

@@ -1,4 +1,4 @@
-"""Sentences as feature numbers: what every tagger learns from, wherever they come from."""
+"""Sentences as feature numbers: the input of every tagger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.lazy import made_once
+from novikoff.tagging.made_once import made_once
 
 Offsets = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
@@ -21,11 +21,11 @@ MOST_LABELS = 1 << 13  # a tagger has a weight for each pair of labels
 
 
 def check_labels(labels: Sequence[Any], where: str = "") -> None:
-    """Refuse more labels than a tagger can have, as there are in a column of words."""
+    """Reject too many labels; a column of words would have that many."""
     if len(labels) > MOST_LABELS:
         raise ValueError(
-            f"{where}there are {len(labels):,} different labels, and a tagger can have {MOST_LABELS:,}: it "
-            "has a weight for each pair of them. Is this the column with the labels?"
+            f"{where}there are {len(labels):,} different labels, but a tagger can have at most "
+            f"{MOST_LABELS:,}: it has a weight for each pair of them. Is this the column with the labels?"
         )
 
 
@@ -40,9 +40,9 @@ class Sequences:
     indptr : int64 array of tokens + 1
         Token t has the features ``ids[indptr[t]:indptr[t + 1]]``.
     ids : int32 array
-        Feature numbers. A feature that training never saw is simply not there.
+        Feature numbers. A feature that was not seen in training is left out.
     values : float64 array or None
-        A value a feature; None when all are 1.
+        One value per feature; None if all are 1.
 
     Examples
     --------
@@ -60,10 +60,10 @@ class Sequences:
 
     @classmethod
     def from_lists(cls, X: Any) -> tuple[Sequences, _core.Names]:
-        """Lists of feature names, or dicts, numbered by first appearance; and the names.
+        """Number lists of feature names, or dicts, by first appearance; also returns the names.
 
-        Dicts are read as python-crfsuite reads them: ``{"w": "the"}`` is the feature ``w:the``, a number or
-        bool is the value of the feature named by its key, and lists, sets and dicts come under their key.
+        Dicts are read as in python-crfsuite: ``{"w": "the"}`` is the feature ``w:the``, a number or bool is
+        the value of the feature named by its key, and lists, sets and dicts have their key as prefix.
         """
         starts, indptr, ids, values, names = _core.intern(X)
         return cls(starts, indptr, ids, values), names
@@ -77,16 +77,16 @@ class Sequences:
 
     @property
     def lengths(self) -> Offsets:
-        """Tokens of each sentence."""
+        """The number of tokens of each sentence."""
         return np.diff(self.starts)
 
     @made_once
     def native(self) -> _core.Sentences:
-        """The same for native code, checked: offsets rise, numbers are not negative."""
+        """The native object, checked: offsets never decrease, numbers are not negative."""
         return _core.Sentences(self.starts, self.indptr, self.ids, self.values)
 
     def renumbered(self, columns: npt.NDArray[Any]) -> Sequences:
-        """With feature j called ``columns[j]``, and without it where that is −1."""
+        """A copy with feature j renumbered to ``columns[j]``, or dropped where that is −1."""
         if len(columns) == 0 or np.array_equal(columns, np.arange(len(columns))):
             return self
         ids = columns.astype(np.int32)[self.ids]
@@ -99,7 +99,7 @@ class Sequences:
         return Sequences(self.starts, before[self.indptr], ids[kept], values)
 
     def parts(self, flat: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
-        """What lies one after the other for all tokens, sentence by sentence."""
+        """Split per-token values into one part per sentence."""
         return [flat[a:b] for a, b in pairwise(self.starts.tolist())]
 
     def ranges(self, work: float, n_labels: int, order: Offsets | None = None) -> list[tuple[int, int]]:

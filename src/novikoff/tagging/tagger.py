@@ -1,4 +1,4 @@
-"""A trained sequence tagger as plain data: it tags, says what it has learned, and goes to a file."""
+"""A trained sequence tagger as plain data: it tags, shows its weights, and can be saved to a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,15 @@ import numpy.typing as npt
 
 from novikoff.data import state as data_state
 from novikoff.data.text_labels import taken
-from novikoff.lazy import made_once
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
+from novikoff.tagging.made_once import made_once
 from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
@@ -28,37 +30,37 @@ from novikoff.training.run import Record, Run
 Labels = npt.NDArray[Any]
 
 KIND = "tagger"
-OFFSETS = "features.name_offsets"  # where the names of features begin
+OFFSETS = "features.name_offsets"  # where each feature name begins
 
 
 class PatternWarning(UserWarning):
-    """A model file will not load without saying that its patterns are trusted."""
+    """A model file will load only with ``trust_patterns=True``."""
 
 
 @dataclass(eq=False)
 class Tagger:
-    """What a model file of a tagger holds.
+    """The content of a tagger's model file.
 
     Parameters
     ----------
     classes : array of labels, sorted
     features : NamedFeatures or TemplateFeatures
-        How a token's features get their numbers.
+        Numbers the features of tokens.
     pairs : novikoff.tagging.chain.Pairs
-        The weights of (feature, label) pairs that are not 0, and the sums of their means.
+        The nonzero weights of (feature, label) pairs, and the sums from which their means are computed.
     transitions, transition_sums : arrays of (labels, labels)
-        The same of label bigrams, by the label before and the label after.
+        The same for label bigrams, indexed by the label before and the label after.
     allowed : novikoff.tagging.chain.Allowed
         Which label may follow which.
     counts : novikoff.tagging.chain.Counts
     n_seen : int
-        Features that training met; a file has only those with a weight.
+        Number of features seen in training; a file contains only those with a weight.
     parameters : dict
-        How it was trained, as far as JSON can say it.
+        Training parameters, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
-        What training did.
+        The record of training.
     name, order : str
-        What the report calls the model and the order of the sentences.
+        Names for the report: of the model, and of the order of the sentences.
 
     Examples
     --------
@@ -90,38 +92,38 @@ class Tagger:
     def of(
         cls, classes: Labels, features: SequenceFeatures, weights: ChainWeights, pairs: Pairs, **rest: Any
     ) -> Tagger:
-        """The tagger that trained weights come to."""
+        """The tagger with these trained weights."""
         bigrams, sums = weights.bigrams()
         seen = features.n_columns
         return cls(classes, features, pairs, bigrams, sums, weights.allowed, weights.counts, seen, **rest)
 
-    # -- what it says of itself --------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------
     @property
     def history(self) -> list[Record]:
-        """A record an epoch."""
+        """One record per epoch."""
         return [] if self.run is None else self.run.history
 
     @property
     def report(self) -> Report | None:
-        """The report of the run that made it."""
+        """The report of the training run."""
         if self.run is None:
             return None
-        return tagging.summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
 
     @made_once
     def scorer(self) -> Scorer:
-        """The weights that tag: the mean where it was kept, else the last ones."""
+        """Decodes with the averaged weights if there are any, else with the last ones."""
         return Scorer(self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts.visits)
 
     def weights(self) -> ChainWeights:
-        """Dense weights to go on learning with; a copy."""
+        """A dense copy of the weights, for further training."""
         parts = self.pairs, self.transitions, self.transition_sums, self.allowed, self.counts
         return ChainWeights.from_pairs(*parts)
 
     def top_features(
         self, label: Any = None, n: int = 20, *, against: bool = False
     ) -> list[tuple[str, Any, float]]:
-        """The heaviest (feature, label, weight), of one label or all; with `against` the most negative."""
+        """The n largest (feature, label, weight), of one `label` or all; `against`: the most negative."""
         w = self.scorer.w / self.scorer.scale
         chosen = (
             np.arange(len(w)) if label is None else np.flatnonzero(self.pairs.label == self._index(label))
@@ -134,7 +136,7 @@ class Tagger:
         return list(zip(names, labels, w[first].tolist(), strict=True))
 
     def top_transitions(self, n: int = 20, *, against: bool = False) -> list[tuple[Any, Any, float]]:
-        """The heaviest (label before, label after, weight); with `against` the most negative."""
+        """The n largest (label before, label after, weight); with `against`, the most negative."""
         a = self.scorer.a / self.scorer.scale
         signed = np.where(self.allowed.step, -a if against else a, 0.0).reshape(-1)
         first = np.argsort(-signed, kind="stable")[:n]
@@ -151,7 +153,7 @@ class Tagger:
 
     # -- using it ----------------------------------------------------------------------------------
     def sequences(self, X: Any) -> Sequences:
-        """Sentences as feature numbers of this model; those that are already stay as they are."""
+        """Sentences as feature numbers of this model; `Sequences` are returned unchanged."""
         return X if isinstance(X, Sequences) else reading.sequences(X, self.features)
 
     def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
@@ -160,17 +162,17 @@ class Tagger:
         return x.parts(taken(self.classes, tagging.tag(self.scorer, x, n_jobs)).tolist())
 
     def scores(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
-        """For each sentence an array (tokens, labels): the score of the best labelling with that label there.
+        """One array (tokens, labels) per sentence: the score of the best labelling with that label there.
 
-        The largest of each row is the score of the best labelling of all. −∞ stands where nothing is allowed.
+        The largest value of each row is the score of the best labelling overall; −∞: none is allowed.
         """
         x = self.sequences(X)
-        return x.parts(tagging.through(self.scorer, x, n_jobs))
+        return x.parts(tagging.max_marginals(self.scorer, x, n_jobs))
 
     def margins(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
-        """For each token, by how much the best labelling beats the best that has another label there."""
+        """For each token, by how much the best labelling beats the best one with another label there."""
         x = self.sequences(X)
-        scores = tagging.through(self.scorer, x, n_jobs)
+        scores = tagging.max_marginals(self.scorer, x, n_jobs)
         if scores.shape[1] < 2:
             return x.parts(np.full(len(scores), np.inf))
         top = np.partition(scores, -2, axis=1)
@@ -178,27 +180,27 @@ class Tagger:
 
     # -- files -------------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, at once or not at all; equal models give equal files.
+        """Write the model to a file, atomically; equal models give equal files.
 
-        Only weights that are not 0 are written, each number in the narrowest type that holds it exactly,
-        and only the names of features that have one. Everything needed to go on learning is in it.
+        Only nonzero weights are written, each array in the narrowest type that holds its numbers exactly,
+        and only the names of features that have one. Training can be continued from the file.
 
         Warns
         -----
         PatternWarning
-            Where a template has a regular expression that `load` takes only with ``trust_patterns=True``.
+            If a template has a regular expression that `load` accepts only with ``trust_patterns=True``.
         """
         if isinstance(self.features, TemplateFeatures) and (slow := self.features.templates.slow_patterns()):
             warnings.warn(
                 f"{os.fspath(path)}: the pattern {slow[0]!r} of the templates is not known to be matched in "
-                "linear time: whoever loads the file must say trust_patterns=True.",
+                "linear time: loading the file will need trust_patterns=True.",
                 PatternWarning,
                 stacklevel=2,
             )
         write_file(path, *self.state(), KIND)
 
     def state(self) -> tuple[Facts, Arrays]:
-        """What a file holds: facts and arrays."""
+        """The content of a model file: facts and arrays."""
         count = np.diff(self.pairs.at)
         used = self.pairs.feature[count > 0]
         hashed = self.features.hash_bits is not None
@@ -238,9 +240,9 @@ class Tagger:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, trust_patterns: bool = False) -> Tagger:
-        """The tagger in a file that `save` wrote. Runs no code from the file; checks all of it.
+        """Load a tagger that `save` wrote. Runs no code from the file; checks all of it.
 
-        `trust_patterns` is as of `novikoff.load_model`.
+        `trust_patterns` is as in `novikoff.load_model`.
         """
         facts, arrays = read_file(path, KIND)
         try:
@@ -250,11 +252,9 @@ class Tagger:
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays, *, trust_patterns: bool = False) -> Tagger:
-        """The tagger that a file's facts and arrays say; a ValueError where they do not fit together."""
+        """The tagger from a file's facts and arrays; a ValueError if they are inconsistent."""
         n = checks.count(facts, "n_labels", 1, 1 << 20)
-
-        def part(name: str) -> tuple[Facts, Arrays]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
+        part = partial(checks.part, facts, arrays)
 
         def numbers(name: str, kind: Any, shape: tuple[int | None, ...]) -> Any:
             return checks.array(_widened(arrays, name, kind), name, kind, shape)
@@ -273,16 +273,16 @@ class Tagger:
                 raise ValueError(f"the places of features do not rise from 0 to below {features.n_columns}")
         label = numbers("pairs.label", np.int32, (None,))
         if (count < 0).any() or (count > len(label)).any() or ((label < 0) | (label >= n)).any():
-            raise ValueError("the weights name labels that there are not")
+            raise ValueError("the weights refer to labels that do not exist")
         total = int(count.sum())
         label = numbers("pairs.label", np.int32, (total,))
         averaged = "pairs.u" in arrays
         at = np.concatenate([[0], np.cumsum(count)])
-        said = {"fractional": 1} | checks.fact(facts, "counts", dict)  # earlier files do not say
+        stored = {"fractional": 1} | checks.fact(facts, "counts", dict)  # not in files of earlier versions
         counts = Counts()
         for name, value in vars(counts).items():
             whole = isinstance(value, int)
-            setattr(counts, name, checks.count(said, name) if whole else checks.number(said, name, 0.0))
+            setattr(counts, name, checks.count(stored, name) if whole else checks.number(stored, name, 0.0))
         return cls(
             data_state.classes_from_state(*part("classes"), n),
             features,
@@ -327,7 +327,7 @@ def narrow(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
-    """The array as it was before `narrow`, where it has a type that `narrow` may have chosen."""
+    """The array as it was before `narrow`, if it has a type that `narrow` may have chosen."""
     found = arrays.get(name)
     if found is None or found.dtype.kind not in "iu":
         return arrays
@@ -335,7 +335,7 @@ def _widened(arrays: Arrays, name: str, kind: Any) -> Arrays:
 
 
 def _rebuilt(facts: Facts, arrays: Arrays, run: Run | None) -> Tagger:
-    """A tagger from another process: its run has seconds, which files leave out."""
+    """A tagger from another process. Its run includes the seconds, which files omit."""
     tagger = Tagger.from_state(facts, arrays, trust_patterns=True)
     tagger.run = run
     return tagger

@@ -1,21 +1,21 @@
-r"""A small language that says which features a token has.
+r"""A small language for the features of a token.
 
-One template a line, such as ``w[-1]|w[0]``: the word before, together with the word at hand. What it makes
-of a token is an attribute whose name is the template, an equals sign, and what was found there:
-``w[-1]|w[0]=in|the``. Where a token lies outside of the sentence there is no attribute. The grammar::
+There is one template per line, such as ``w[-1]|w[0]``: the previous and the current word. For each token it
+makes an attribute named by the template, an equals sign, and the values: ``w[-1]|w[0]=in|the``. There is no
+attribute if a value lies outside of the sentence. The grammar::
 
-    line      columns: NAME NAME ...             what the file's columns are called, from the first
-              [NAME =] template                  with a name of your own instead of the template's text
+    line      columns: NAME NAME ...             the names of the file's columns, from the first
+              [NAME =] template                  with a name instead of the template's text
               # a comment, or nothing
     template  part | part | ...                  all of them at once
               __BOS__    __EOS__    "text"       at a sentence's first token, at its last, at every token
-    part      COLUMN[OFFSET]                     a cell: column by name or number (from 0), tokens from here
+    part      COLUMN[OFFSET]                     a cell: column by name or number (from 0), distance in tokens
               FUNCTION(part)  FUNCTION(part, ARGUMENT, ...)
               pad(part)                          outside of the sentence _B-1, _B-2, ... and _B+1, _B+2, ...
     FUNCTION  lower  case  shape  brief  digits  length  prefix  suffix  has  find  sub
     OFFSET, and a number as ARGUMENT             3, or 1..4 for one template each
 
-docs/templates.md has the same with examples.
+docs/templates.md explains it with examples.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from novikoff.tagging.functions import FUNCTIONS, PATTERNED, Step
 from novikoff.tagging.patterns import refusal
 from novikoff.tagging.readymade import READYMADE
 
-FURTHEST = 100  # tokens that a template may look away; also the largest number that a function is given
-MOST_TEMPLATES = 1000  # with ranges written out: the features that a token can have
+FURTHEST = 100  # largest distance of a token; also the largest number as an argument
+MOST_TEMPLATES = 1000  # ranges written out: the number of features that a token can have
 MOST_PARTS = 16  # of a template
-MOST_STEPS = 16  # functions of functions
-LAST_COLUMN = 9999  # by number
-MOST_PATTERNS = 100  # that come from a file which nobody trusts: each must be looked at
+MOST_STEPS = 16  # nested functions
+LAST_COLUMN = 9999  # of columns given by number
+MOST_PATTERNS = 100  # from an untrusted file: each must be checked
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        """As it is written, without blanks."""
+        """The text of the part, without blanks."""
         cell = f"{self.column}[{self.offset}]"
         for name, arguments in self.steps:
             shown = [str(a) if isinstance(a, int) else f'"{a}"' for a in arguments]
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Template:
-    """One template: its parts, or a fixed attribute for tokens at a place."""
+    """One template: its parts, or a fixed attribute of the first, the last or every token."""
 
     name: str
     parts: tuple[Part, ...]
@@ -69,27 +69,27 @@ class Template:
 
 
 class Templates:
-    """Which features a token has.
+    """A list of templates, which determine the features of a token.
 
     Parameters
     ----------
     lines : str or list of str
-        Templates, one a line. See `novikoff.tagging.templates` for the grammar, and
+        Templates, one per line. See `novikoff.tagging.templates` for the grammar, and
         `Templates.named` for ready-made ones.
     columns : list of str, default None
-        What the columns of a file or of a token are called, from the first. None: as a line ``columns:``
-        says; without one columns go by number, and by the names that CoNLL-U gives them.
+        The names of the columns of a file or of a token, from the first. None: the names in the line
+        ``columns:``; without that line, columns have numbers, and the names that CoNLL-U gives them.
     trust_patterns : bool, default True
-        Whether regular expressions may be any. False, as for model files: only those that
+        Whether any regular expression is accepted. If False, as for model files, only those that
         `novikoff.tagging.patterns` shows to be matched in linear time.
 
     Attributes
     ----------
     templates : tuple of Template
-        What is to be expanded, ranges written out.
+        The templates, with ranges written out.
     columns : tuple of str
     text : str
-        Lines that give equal templates; a model file keeps them.
+        Lines that give equal templates; stored in model files.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Templates:
             if template.name in names:
                 raise ValueError(
                     f"two templates are called {template.name!r}, so their features could not be told apart; "
-                    "leave one out, or give one a name of its own, as in: other=w[0]."
+                    "leave one out, or give one another name, as in: other=w[0]."
                 )
             names[template.name] = template
         if not found:
@@ -149,13 +149,13 @@ class Templates:
         if name not in READYMADE:
             raise ValueError(
                 f"there are no templates called {name!r}; there are {', '.join(READYMADE)}, "
-                "and any file with a template a line."
+                "or use any file with one template per line."
             )
         return cls(READYMADE[name])
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Templates:
-        """Templates from a file, or ready-made ones where there is no such file."""
+        """Templates from a file, or ready-made ones if there is no such file."""
         if not Path(path).exists() and str(path) in READYMADE:
             return cls.named(str(path))
         try:
@@ -183,28 +183,28 @@ class Templates:
         return "\n".join(lines) + "\n"
 
     def patterns(self) -> list[str]:
-        """The regular expressions that functions are given, each once."""
+        """The distinct regular expressions among the arguments of functions."""
         steps = (step for t in self.templates for part in t.parts for step in part.steps)
         return list(dict.fromkeys(str(given[0]) for name, given in steps if name in PATTERNED))
 
     def slow_patterns(self) -> list[str]:
-        """Those that a file may not bring unless it is trusted."""
+        """Those patterns that are rejected in an untrusted file."""
         patterns = self.patterns()
         if len(patterns) > MOST_PATTERNS:
             return patterns
         return [pattern for pattern in patterns if refusal(pattern)]
 
     def used_columns(self) -> list[str]:
-        """The columns that some template looks at, in order of appearance."""
+        """The columns that templates refer to, in order of appearance."""
         return list(dict.fromkeys(part.column for t in self.templates for part in t.parts))
 
     def only_column(self) -> tuple[str, ...]:
-        """The one column that templates look at by a name, where nothing else is named: it is the first."""
+        """The only column in use, if it has a name and `columns` is empty: it is the first column."""
         used = self.used_columns()
         return tuple(used) if len(used) == 1 and not self.columns and not used[0].isdigit() else ()
 
     def first_use(self, column: str) -> str:
-        """The first template that looks at a column."""
+        """The first template that refers to a column."""
         return next(t.name for t in self.templates if any(part.column == column for part in t.parts))
 
     def __len__(self) -> int:
@@ -257,11 +257,11 @@ _MANY = f"more than {MOST_TEMPLATES:,} templates, ranges written out; leave some
 
 
 class _Line:
-    """One line of templates, read from left to right."""
+    """The parser for one line of templates."""
 
     def __init__(self, line: str, untrusted: set[str] | None) -> None:
         self._text, self._at = line.rstrip(), 0
-        self._untrusted = untrusted  # patterns so far; None: they are trusted
+        self._untrusted = untrusted  # patterns so far; None: all are trusted
         self._kind, self._value = "", ""
 
     def templates(self) -> list[Template]:
@@ -295,9 +295,9 @@ class _Line:
         return out
 
     def _part(self, depth: int = 0) -> list[Part]:
-        """One part; several where it has a range."""
+        """One part, or several if it has a range."""
         if depth > MOST_STEPS:
-            raise ValueError(f"more than {MOST_STEPS} functions of one another")
+            raise ValueError(f"more than {MOST_STEPS} nested functions")
         if self._kind not in ("word", "number"):
             raise self._unexpected("a column, such as w[0], or a function")
         word, kind = self._value, self._kind
@@ -305,9 +305,9 @@ class _Line:
         if kind == "word" and self._is("("):
             return self._function(word, depth)
         if not self._is("["):
-            raise self._unexpected(f"'[' and an offset behind the column {word!r}")
+            raise self._unexpected(f"'[' and an offset after the column {word!r}")
         if kind == "number" and not word.isdigit():
-            raise ValueError(f"a column's number is from 0, not {word}")
+            raise ValueError(f"a column's number is 0 or more, not {word}")
         if kind == "number" and (len(word.lstrip("0")) > 4):
             raise ValueError(f"a column's number is at most {LAST_COLUMN:,}")
         self._next()
@@ -331,14 +331,14 @@ class _Line:
                 given.append(list(self._numbers("a number, or a text in quotes")))
         self._expect(")")
         if any(part.padded for part in inner):
-            raise ValueError("pad comes outermost")
+            raise ValueError("pad must be the outermost function")
         if name == "pad":
             if given:
-                raise ValueError("pad takes nothing but a part")
+                raise ValueError("pad takes only a part")
             return [Part(p.column, p.offset, p.steps, padded=True) for p in inner]
         expected = FUNCTIONS[name][1]
         if len(given) != len(expected):
-            raise ValueError(f"{name} takes {len(expected)} argument(s) behind the part, not {len(given)}")
+            raise ValueError(f"{name} takes {len(expected)} argument(s) after the part, not {len(given)}")
         for argument, values in zip(expected, given, strict=True):
             for value in values:
                 if self._untrusted is not None and argument.kind == "pattern":
@@ -353,13 +353,13 @@ class _Line:
         return out
 
     def _count(self, pattern: str) -> None:
-        """There may be so many patterns that looking at them takes long."""
+        """Limit the number of patterns, because checking them takes time."""
         assert self._untrusted is not None
         self._untrusted.add(pattern)
         if len(self._untrusted) > MOST_PATTERNS:
             raise ValueError(
-                f"more than {MOST_PATTERNS} different patterns are not taken from a file; if you trust the "
-                "file, say trust_patterns=True"
+                f"a file may have at most {MOST_PATTERNS} different patterns; if you trust the file, "
+                "pass trust_patterns=True"
             )
 
     def _numbers(self, what: str) -> list[int]:
@@ -368,12 +368,12 @@ class _Line:
         elif self._kind == "range":
             first, last = (int(x) for x in self._value.split(".."))
             if last < first or last - first > 1000:
-                raise ValueError(f"the range {self._value} does not go upwards, or too far")
+                raise ValueError(f"the range {self._value} is not increasing, or is too long")
             out = list(range(first, last + 1))
         else:
             raise self._unexpected(what)
         if max(map(abs, out)) > FURTHEST:
-            raise ValueError(f"{self._value} is beyond {FURTHEST}")
+            raise ValueError(f"{self._value} is more than {FURTHEST}")
         self._next()
         return out
 

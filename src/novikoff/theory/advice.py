@@ -1,4 +1,4 @@
-"""What follows from a diagnosis for whoever has to train a model: a few sentences in plain words."""
+"""Advice on training that follows from a diagnosis: a few sentences in plain words."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ if TYPE_CHECKING:
     from novikoff.theory.diagnosis import Diagnosis
     from novikoff.theory.trials import Trial, Way
 
-CLEARLY = 1.15  # a median that is this many times another one differs from it
-UNSTEADY = 1.5  # most mistakes over least, from which the order matters
+CLEARLY = 1.15  # ratio of two medians from which they differ clearly
+UNSTEADY = 1.5  # ratio of most to fewest mistakes from which the order matters
 RARE = 0.1  # share of the rows below which a class is rare
-PLAIN = "perceptron"  # the first way that is tried, in words
-FAR = 10.0  # R over the spread, or column over column, from which scaling is advised
+PLAIN = "perceptron"  # the name of the first way that is tried
+FAR = 10.0  # ratio of R to the spread, or of two columns, from which scaling is advised
 
 
 def advise(d: Diagnosis) -> list[str]:
     """Sentences, the most important first."""
-    said: list[str] = []
-    _about_contradictions(d, said)
-    _about_the_verdict(d, said)
-    _about_the_bias(d, said)
-    _about_normalizing(d, said)
-    _about_scale(d, said)
-    _about_ways(d, said)
-    _about_order(d, said)
-    _about_balance(d, said)
-    return said
+    sentences: list[str] = []
+    _about_contradictions(d, sentences)
+    _about_the_verdict(d, sentences)
+    _about_the_bias(d, sentences)
+    _about_normalizing(d, sentences)
+    _about_scale(d, sentences)
+    _about_ways(d, sentences)
+    _about_order(d, sentences)
+    _about_balance(d, sentences)
+    return sentences
 
 
-def _about_contradictions(d: Diagnosis, said: list[str]) -> None:
+def _about_contradictions(d: Diagnosis, sentences: list[str]) -> None:
     found = d.contradictions
     if found is None or found.first is None:
         return
     i, j = found.first
-    said.append(
+    sentences.append(
         f"Look at rows {i:,} and {j:,} (numbered from 0): they are equal and have different labels. "
-        f"{found.groups:,} group(s) of equal rows are like that, {found.rows:,} rows in all, so that no rule "
-        f"whatever makes fewer than {found.errors:,} training errors. Another feature may tell them apart."
+        f"There are {found.groups:,} such group(s) of equal rows, {found.rows:,} rows in all, so every rule "
+        f"makes at least {found.errors:,} training errors. Another feature may distinguish them."
     )
 
 
-def _about_the_verdict(d: Diagnosis, said: list[str]) -> None:
+def _about_the_verdict(d: Diagnosis, sentences: list[str]) -> None:
     if d.verdict == "separable":
         if d.run is not None and d.run.converged:
-            said.append(
+            sentences.append(
                 f"Train until an epoch passes without a mistake: that took {d.run.epochs:,} epoch(s) here, "
-                "and is sure to happen in any order."
+                "and it happens eventually in any order."
             )
         elif d.run is not None:
-            said.append(
+            sentences.append(
                 f"A perfect separation exists, but its margin is narrow: {d.run.epochs:,} epochs did not "
                 "find it. Give it more epochs (max_epochs), or take the weights of theory.max_margin."
             )
@@ -58,108 +58,111 @@ def _about_the_verdict(d: Diagnosis, said: list[str]) -> None:
         text = "No linear threshold gets every row right, so the mistakes never end: set the number of epochs"
         if d.best_way is None or d.best_way.way.average:
             text += " and average the weights"
-        said.append(f"{text}. Pocket keeps the weights with the fewest training errors.")
+        sentences.append(f"{text}. Pocket keeps the weights with the fewest training errors.")
     else:
-        said.append(
-            "Whether the rows can be separated was not decided in the time given: a larger time_limit may "
-            "decide it. Until then treat them as inseparable: a fixed number of epochs, averaged weights."
+        sentences.append(
+            "Separability was not decided within the time limit; a larger time_limit may decide it. "
+            "Until then treat the rows as inseparable: a fixed number of epochs, averaged weights."
         )
 
 
-def _about_the_bias(d: Diagnosis, said: list[str]) -> None:
+def _about_the_bias(d: Diagnosis, sentences: list[str]) -> None:
     lifted, plain = d.verdict_with_bias, d.verdict_without_bias
     if lifted == "separable" and plain == "inseparable":
-        said.append("Keep the bias (fit_intercept=True): without it the rows are not separable.")
+        sentences.append("Keep the bias (fit_intercept=True): without it the rows are not separable.")
     elif lifted == plain == "separable":
-        said.append("A bias is not needed to separate these rows.")
+        sentences.append("A bias is not needed to separate these rows.")
 
 
-def _about_normalizing(d: Diagnosis, said: list[str]) -> None:
+def _about_normalizing(d: Diagnosis, sentences: list[str]) -> None:
     orders = {o.rule: o for o in d.orders}
     if not {"perceptron", "normalized"} <= orders.keys():
         return
     plain, scaled = (orders[rule].quartiles[1] for rule in ("perceptron", "normalized"))
     if plain > CLEARLY * scaled:
-        said.append(
+        sentences.append(
             f"Normalizing helps: the rule 'normalized' makes {scaled:,.0f} mistakes where the plain rule "
             f"makes {plain:,.0f} (medians over the same orders)."
         )
     elif scaled > CLEARLY * plain:
-        said.append(
+        sentences.append(
             f"Do not normalize: it makes {scaled:,.0f} mistakes instead of {plain:,.0f} (medians over the "
             "same orders)."
         )
 
 
-def _about_scale(d: Diagnosis, said: list[str]) -> None:
+def _about_scale(d: Diagnosis, sentences: list[str]) -> None:
     if 0 < d.spread < math.inf and FAR * d.spread < d.row_radius < math.inf:
-        said.append(
+        sentences.append(
             f"Centre the columns: the rows lie {d.row_radius / d.spread:,.0f} times as far from the origin "
             "as from one another, and the bound grows with the square of R."
         )
     elif d.best_way is not None and (d.best_way.way.scale or d.best_way.way.rule == "normalized"):
-        return  # which is advised below
+        return  # scaling is advised below
     elif d.fit_intercept and d.row_radius > FAR**2 * d.intercept_scaling:
-        said.append(
-            f"The values are large beside the bias coordinate ({d.intercept_scaling:g} against rows of norm "
-            f"up to {d.row_radius:,.4g}), so the bias is learned slowly: scale the columns."
+        sentences.append(
+            f"The values are large compared with the bias coordinate ({d.intercept_scaling:g}; norms of rows "
+            f"are up to {d.row_radius:,.4g}), so the bias is learned slowly: scale the columns."
         )
 
 
 def _steadily_better(a: Trial, b: Trial) -> bool:
-    """Whether `a` is better than `b` by more than chance easily makes."""
+    """Whether `a` is better than `b` by more than chance easily explains."""
     return b.rate - a.rate > 2 * math.hypot(a.doubt, b.doubt) / math.sqrt(2)
 
 
 def _call(way: Way) -> str:
-    """The way as it is written in a call."""
+    """The way as a call."""
     parts = ([repr(way.rule)] if way.rule != "perceptron" else []) + ["average=True"] * way.average
     call = f"Perceptron({', '.join(parts)})"
     return call if way.scale is None else f"{call} after scaling the columns (--scale {way.scale})"
 
 
-def _about_ways(d: Diagnosis, said: list[str]) -> None:
+def _about_ways(d: Diagnosis, sentences: list[str]) -> None:
     if not d.trials:
         return
     best, first = d.best_way, d.trials[0]
     assert best is not None
-    if str(first.way) != PLAIN:  # the plain perceptron is not among them: see `overflow`
-        rate = f"{100 * best.rate:.2f} % errors on {best.rows:,} rows held out"
-        said.append(f"Use {_call(best.way)}: {rate}. The plain perceptron's weights would overflow.")
+    if str(first.way) != PLAIN:  # the plain perceptron was left out: see `overflow`
+        rate = f"{100 * best.rate:.2f} % errors on {best.rows:,} held-out rows"
+        sentences.append(f"Use {_call(best.way)}: {rate}. The plain perceptron's weights would overflow.")
     elif best is first:
-        said.append(
-            f"The plain perceptron will do: no other way was clearly better on {first.rows:,} rows held out "
-            f"({100 * first.rate:.2f} % errors)."
+        sentences.append(
+            f"The plain perceptron is enough: no other way was clearly better on {first.rows:,} held-out "
+            f"rows ({100 * first.rate:.2f} % errors)."
         )
     else:
-        said.append(
-            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} rows held out, where "
+        sentences.append(
+            f"Use {_call(best.way)}: {100 * best.rate:.2f} % errors on {best.rows:,} held-out rows, where "
             f"the plain perceptron made {100 * first.rate:.2f} %."
         )
     if d.guess_rate is not None and best.rate > 0.9 * d.guess_rate:
-        said.append(
-            f"That is hardly better than always saying the most frequent class ({100 * d.guess_rate:.2f} % "
-            "errors): the features say little about the labels, or say it in a way that is not linear."
+        sentences.append(
+            "That is hardly better than always predicting the most frequent class "
+            f"({100 * d.guess_rate:.2f} % errors): the features say little about the labels, or the relation "
+            "is not linear."
         )
 
 
-def _about_order(d: Diagnosis, said: list[str]) -> None:
+def _about_order(d: Diagnosis, sentences: list[str]) -> None:
     if d.in_runs:
-        said.append("Shuffle the rows: those of one class lie together, which misleads a perceptron.")
+        sentences.append(
+            "Shuffle the rows: rows of one class are adjacent, which gives a perceptron poor weights."
+        )
         return
     plain = next((o for o in d.orders if o.rule == "perceptron"), None)
     if plain is not None and plain.mistakes.max() > UNSTEADY * max(int(plain.mistakes.min()), 1):
-        said.append(
-            f"The order matters: from {plain.mistakes.min():,} to {plain.mistakes.max():,} mistakes. Judge "
-            "no single run; averaging evens it out."
+        sentences.append(
+            f"The order matters: from {plain.mistakes.min():,} to {plain.mistakes.max():,} mistakes. Do not "
+            "judge by a single run; averaging reduces the effect."
         )
 
 
-def _about_balance(d: Diagnosis, said: list[str]) -> None:
+def _about_balance(d: Diagnosis, sentences: list[str]) -> None:
     rarest = min(d.class_counts.values()) / d.n_rows
     if rarest < RARE / max(len(d.class_counts) - 1, 1):
         name = min(d.class_counts, key=lambda c: d.class_counts[c])
-        said.append(
-            f"Class {name} is rare ({100 * rarest:.2g} % of the rows): if its rows matter as much as others "
-            "taken together, set class_weight='balanced'."
+        sentences.append(
+            f"Class {name} is rare ({100 * rarest:.2g} % of the rows): if its rows matter as much as all "
+            "others together, set class_weight='balanced'."
         )

@@ -1,27 +1,27 @@
-"""Every bound with its ingredients: on mistakes and updates, and on the risk of what was learned.
+"""Every bound with its ingredients: on mistakes and updates, and on the risk of the learned weights.
 
-The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors
-z of `novikoff.proof.problem` (weights, bias and three classes or more are in them). γ is known up to a
-bracket, and so is then the bound: between top/γ_upper² and top/γ_lower², which is infinite when nothing
-separates. The bounds of Freund and Schapire need no separability; they are for sequences of updates in which
-no row comes more than e times, such as those of e epochs.
+The bounds on mistakes hold from w = 0, for any order and any number of epochs, with R and γ of the vectors z
+of `novikoff.proof.problem`, which include weights, bias and multiple classes. γ is known up to a bracket, and
+so is the bound: between top/γ_upper² and top/γ_lower², which is infinite if nothing separates. The bounds of
+Freund and Schapire need no separability; they hold for sequences of updates in which no row occurs more than
+e times, such as those of e epochs.
 
-What a model counted stands beside a bound only where its ledger shows that the count is one of these rows,
-and that the theorem's hypotheses were met; otherwise `missing` says what is not so.
+A model's count is shown with a bound only if its ledger shows that it is a count on these rows and that the
+theorem's hypotheses are met; otherwise `missing` says which is not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import rows_of
-from novikoff.exact.outward import at_least, at_most, ceil_count, ceil_text, floor_count, root_up
+from novikoff.outward import at_least, at_most, root_up
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import as_vector, by_row, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import ORIGIN, MaxMargin
@@ -29,6 +29,14 @@ from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
 from novikoff.proof.separability import Inseparable, decide
 from novikoff.theory import hindsight
+from novikoff.theory.formulas import (
+    Bound,
+    Bounds,
+    leave_one_out,
+    majority_bound,
+    minimax_risk,
+    online_to_batch,
+)
 from novikoff.training import linear as training
 from novikoff.training.examples import not_all_one
 from novikoff.training.ledger import INDEPENDENT, OTHER_ROWS, WEIGHTED, Ledger, Seen
@@ -37,208 +45,6 @@ from novikoff.training.summary import theorem
 from novikoff.training.weights import Model, Settings
 
 
-@dataclass(frozen=True)
-class Bound:
-    """One bound. `value` is what it allows; where that is known up to a bracket, `upper`, which is safe.
-
-    `lower` and `upper` are rounded outward. Both are infinite where it was proved that nothing separates the
-    rows: then there is no bound.
-    """
-
-    name: str
-    formula: str
-    value: float
-    lower: float
-    upper: float
-    ingredients: dict[str, float]
-    holds_for: str  # what is bounded, and what that needs
-    counts: str  # "mistakes", "updates" or "risk"
-    made: float | None = None  # the count beside it, where there is a run that the bound is about
-    missing: str = ""  # why there is none beside it, where the model's run does not meet what the bound needs
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether what was made is within the bound; None: nothing was counted."""
-        return None if self.made is None else self.made <= self.upper
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it by name."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        if self.counts == "risk":
-            text = ceil_text(self.value, 4) if self._sign == "≤" else f"{self.value:.4g}"
-        elif self.lower == math.inf:
-            text = "none: nothing separates these rows (proved)"
-        elif not math.isfinite(self.upper):
-            known = "nothing known"
-            if self.lower:
-                known = f"at least {floor_count(self.lower, whole=1000)} if anything separates"
-            text = f"none ({known})"
-        elif self.upper - self.lower > 0.0005 * self.upper:
-            text = f"{floor_count(self.lower, whole=1000)} … {ceil_count(self.upper, whole=1000)}"
-        else:
-            text = ceil_count(self.upper, whole=1000)
-        beside = "" if self.made is None else f", {self.made:,} made"
-        if self.missing:
-            beside = f", no count beside it: {self.missing}"
-        return f"{self.name}: {self.counts} {self._sign} {self.formula} = {text}{beside}; {self.holds_for}"
-
-    @property
-    def _sign(self) -> str:
-        return "≥" if self.name == "minimax" else "≤"
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """All bounds for some rows; iterates over them, and finds them by name."""
-
-    all: tuple[Bound, ...]
-    missing: dict[str, str] = field(default_factory=dict)  # bounds that are not stated, and why
-
-    def __iter__(self) -> Iterator[Bound]:
-        return iter(self.all)
-
-    def __len__(self) -> int:
-        return len(self.all)
-
-    def __getitem__(self, name: str) -> Bound:
-        for bound in self.all:
-            if bound.name == name:
-                return bound
-        if name in self.missing:
-            raise KeyError(f"{name!r} is not stated: {self.missing[name]}")
-        raise KeyError(f"there is no bound {name!r}; there are {', '.join(b.name for b in self.all)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every bound by its name."""
-        return {bound.name: bound.to_dict() for bound in self.all}
-
-    def __str__(self) -> str:
-        unsaid = [f"{name}: not stated: {why}" for name, why in self.missing.items()]
-        return "\n".join([*map(str, self.all), *unsaid])
-
-
-# ---- bounds that need no data ------------------------------------------------------------------------
-def majority_bound(n: int, r: int, fit_intercept: bool = False, intercept_scaling: float = 1.0) -> float:
-    """Mistakes on rows of n signs whose label is the majority of r of them, r odd: n·r, or (n + c²)·r.
-
-    v with 1 at the r relevant places has |v·x| ≥ 1, as an odd sum of signs, and ‖v‖² = r; R² = n, and c² more
-    with a bias. So R²‖v‖² = n·r. Dividing every row by its norm, which is the same for all, changes nothing.
-
-    >>> majority_bound(50, 5), majority_bound(50, 5, fit_intercept=True)
-    (250.0, 255.0)
-    """
-    if not (isinstance(r, int | np.integer) and r % 2 == 1 and 1 <= r <= n):
-        raise ValueError(f"r={r!r} is not possible: expected an odd number from 1 to n={n}.")
-    return float((n + (intercept_scaling**2 if fit_intercept else 0)) * r)
-
-
-def minimax_risk(n: int, d: int) -> float:
-    """What no learner can beat: for some separable distribution in d dimensions, after n examples,
-
-        E risk ≥ min((n − 1)/(2n), (d − 1)/(2n))·(1 − 1/n)^n.
-
-    d orthonormal points, d − 1 of them of probability 1/n (at most n − 1 of them), with labels drawn by
-    coin: a point that was not seen, with probability (1 − 1/n)^n each, is missed half of the time.
-
-    >>> round(minimax_risk(100, 11), 6)
-    0.018302
-    """
-    if n < 1 or d < 1:
-        raise ValueError(f"n={n!r} and d={d!r} must be at least 1.")
-    return min(n - 1, d - 1) / (2 * n) * (1 - 1 / n) ** n
-
-
-def online_to_batch(mistakes: int, n: int, *, delta: float = 0.05) -> tuple[Bound, Bound]:
-    """From the mistakes M of one pass over n independent examples to the risk of what the pass held.
-
-    Let w₀ … w_{n−1} be the weights before each visit. Each meets an example that it has not seen, so
-
-    - the risk of one of them drawn at random has the expectation E[M]/n ('gibbs');
-    - with probability at least 1 − δ, their mean risk is at most M/n + √(ln(1/δ)/(2n)) (Cesa-Bianchi, Conconi
-      and Gentile 2004, by the inequality of Azuma and Hoeffding for differences in an interval of length 1);
-    - when a majority of them is wrong about x, half of them are: their vote has at most twice the mean
-      risk. The votes of `VotedPerceptron` count w₁ … w_n, which is at most 1/n more in the mean ('vote').
-
-    It needs independent examples of one distribution and one pass; it says nothing of later epochs.
-
-    >>> [round(bound.value, 4) for bound in online_to_batch(100, 10_000)]
-    [0.0222, 0.0447]
-    """
-    _check_counts(mistakes, n)
-    if not 0 < delta < 1:
-        raise ValueError(f"delta={delta!r} is not possible: expected a number between 0 and 1.")
-    mean = mistakes / n
-    high = min(mean + math.sqrt(math.log(1 / delta) / (2 * n)), 1.0)
-    told = {"M": float(mistakes), "n": float(n), "delta": delta, "mean": mean}
-    needs = f"with probability {1 - delta:g}: independent examples, one pass"
-    vote = min(2 * (high + 1 / n), 1.0)
-    return (
-        Bound(
-            "online-to-batch",
-            "M/n + √(ln(1/δ)/2n)",
-            high,
-            mean,
-            high,
-            told,
-            f"weights drawn at random from the pass, {needs}",
-            "risk",
-        ),
-        Bound(
-            "online-to-batch vote",
-            "2·(M/n + √(ln(1/δ)/2n) + 1/n)",
-            vote,
-            vote,
-            vote,
-            told,
-            f"the vote of the pass, {needs}",
-            "risk",
-        ),
-    )
-
-
-def leave_one_out(mistakes: int, n: int, *, supports: int | None = None) -> tuple[Bound, ...]:
-    """Error bounds by leaving one example out, for n independent examples.
-
-    **vote** (Freund and Schapire 1999, after Helmbold and Warmuth 1995): let M be the mistakes of one pass
-    over n examples. The vote of the weights w₀ … w_{n−1} of a pass over n − 1 examples errs on a new one
-    with probability at most 2·E[M]/n, and so at most (2/n)·E[min_v (R‖v‖ + ‖hinge(v)‖₂)²].
-    (`VotedPerceptron` leaves out w₀ = 0: then it is 2·E[M]/(n − 1).) The number given is 2M/n, an estimate
-    of that expectation without bias.
-
-    **supports**: a perceptron that was run in the given order until an epoch passed without a mistake is
-    the same without an example that it never erred on, and gets that one right. So of the n runs that leave
-    one out (in the same order, until they converge) at most as many err on what was left out as there are
-    examples with updates, and the risk after n − 1 examples is at most E[supports]/n in expectation.
-
-    >>> [round(bound.value, 3) for bound in leave_one_out(30, 1000, supports=25)]
-    [0.06, 0.025]
-    """
-    _check_counts(mistakes, n)
-    value = min(2 * mistakes / n, 1.0)
-    needs = "in expectation, after n − 1 independent examples"
-    told = {"M": float(mistakes), "n": float(n)}
-    found = [
-        Bound(
-            "leave-one-out vote", "2M/n", value, value, value, told, f"the vote of one pass, {needs}", "risk"
-        )
-    ]
-    if supports is not None:
-        _check_counts(supports, n)
-        share = supports / n
-        text = f"the last weights of a cyclic run that converged, {needs}"
-        told = {"supports": float(supports), "n": float(n)}
-        found.append(Bound("leave-one-out", "supports/n", share, share, share, told, text, "risk"))
-    return tuple(found)
-
-
-def _check_counts(count: int, n: int) -> None:
-    if not 0 <= count <= n or n < 1:
-        raise ValueError(f"{count!r} of {n!r} examples is not possible: one pass counts each at most once.")
-
-
-# ---- bounds of data ----------------------------------------------------------------------------------
 def bounds(
     X: Any,
     y: Any,
@@ -259,33 +65,33 @@ def bounds(
     watch: Any = None,
     rounding: str = "never",
 ) -> Bounds:
-    """Every bound that there is for these rows, beside what a perceptron made.
+    """Every bound that applies to these rows, with the counts of a perceptron.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse
     model : fitted estimator, optional
-        Its weights are tried as v, and `fit_intercept`, `intercept_scaling`, β and C are its own. Where it
-        learned from these rows and no others, from w = 0, its rule's counts stand beside its rule's bound,
-        over all calls; otherwise `missing` says why they do not. Rows that its early stopping held out may be
-        among them. Without a model a plain perceptron makes `epochs` passes over the rows as they lie.
+        Its weights are tried as v, and it determines `fit_intercept`, `intercept_scaling`, β and C. If it
+        learned from these rows and no others, from w = 0, its counts over all calls are shown with its rule's
+        bound; otherwise `missing` says why not. The rows may include some that its early stopping held out.
+        Without a model, a plain perceptron makes `epochs` passes over the rows in their order.
     v : vector of the lifted space, (coef, intercept) or model, optional
-        Where to evaluate the bounds of Freund and Schapire, scaled as it is.
+        Where to evaluate the bounds of Freund and Schapire; it is not rescaled.
     epochs : int
-        Passes that those bounds are for, where the model's own are not known.
+        The number of passes for those bounds, if the model's number is unknown.
     margin, C : float
         β of the margin rule, C of 'pa1' and 'pa2'.
     relevant : int, optional
-        r, when the labels are the majority of r of the columns, which are signs.
+        r, if the labels are the majority of r of the columns, which are signs.
     delta : float
-        The bounds that hold with a probability hold with 1 − δ.
+        Probabilistic bounds hold with probability 1 − δ.
     gap, hindsight_gap : float
-        How closely γ, and the best bound in hindsight, are to be found.
+        The relative gaps to which γ, and the best bound in hindsight, are computed.
     time_limit : float, optional
         Seconds for each of γ and γₙ.
     sample_weight : array of n numbers ≥ 0, optional
-        As the model's fit had them, those of `class_weight` multiplied in: the bounds are those of the rows
-        with their weights, and other weights are other rows.
+        The weights of the model's fit, multiplied by those of `class_weight`. The bounds are for the weighted
+        rows; with other weights they are different rows.
     watch : callable, optional
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
@@ -311,18 +117,18 @@ def bounds(
     made = _made_by(model, problem, epochs) if model is not None else _one_run(problem, epochs)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
     C = getattr(model, "C", C) if made.rule in ("pa1", "pa2") else C
-    told = _Teller(problem, made, gap, time_limit, watch)
-    found = list(told.margin_bounds(margin, C))
+    statements = _Statements(problem, made, gap, time_limit, watch)
+    found = list(statements.margin_bounds(margin, C))
     for norm, name in (("l2", "freund-schapire"), ("l1", "freund-schapire l1")):
         for where, vector in (("given", v), ("model", model)):
             if vector is not None:
-                found.append(told.at(as_vector(problem, vector), norm, f"{name} at {where}", where))
-        found.append(told.best(norm, name, hindsight_gap))
+                found.append(statements.at(as_vector(problem, vector), norm, f"{name} at {where}", where))
+        found.append(statements.best(norm, name, hindsight_gap))
     if relevant is not None:
-        found.append(told.majority(relevant))
+        found.append(statements.majority(relevant))
     unsaid = dict.fromkeys(("online-to-batch", "online-to-batch vote", "leave-one-out vote"), made.no_pass)
     unsaid |= {"leave-one-out": made.no_pass or made.no_supports}
-    unsaid |= dict.fromkeys(("pa", "pa1", "pa2"), WEIGHTED if told.weighted else "")
+    unsaid |= dict.fromkeys(("pa", "pa1", "pa2"), WEIGHTED if statements.weighted else "")
     if made.first is not None:
         n, supports = made.first_rows, made.supports
         found += online_to_batch(made.first, n, delta=delta)
@@ -339,38 +145,38 @@ def bounds(
 
 @dataclass(frozen=True)
 class _Made:
-    """What a run counted, and what that may stand beside."""
+    """The counts of a run, and the bounds with which they may be shown."""
 
     rule: str
-    epochs: int  # no row was updated on more often
+    epochs: int  # the most updates on any row
     mistakes: float
     updates: float
-    missing: str = ""  # why they stand beside no bound of these rows
+    missing: str = ""  # why they are shown with no bound of these rows
     first: int | None = None  # mistakes of a first pass over each row once
-    first_rows: int = 0  # and how many rows that were
-    no_pass: str = ""  # why there is none
-    supports: int | None = None  # rows that caused updates of a cyclic run that converged
+    first_rows: int = 0  # the number of rows in that pass
+    no_pass: str = ""  # why there is no such pass
+    supports: int | None = None  # rows with updates in a cyclic run that converged
     no_supports: str = ""
 
 
 NO_SUPPORTS = "it needs a cyclic run of one call that converged"
 
 
-SMALL = 2.0**-900  # R from which on steps are no subnormal floats, but such as are lost beside R
-DRIFT = 2.0**-20  # the share of a smaller R by which rounding may move w in all
-LARGE = 2.0**510  # R up to which 1/R² is a normal float
+SMALL = 2.0**-900  # for R ≥ this, subnormal steps are negligible compared with R
+DRIFT = 2.0**-20  # for a smaller R, the share of R by which rounding may move w in total
+LARGE = 2.0**510  # up to this R, 1/R² is a normal float
 
 
 def _rounded_away(model: Model, problem: Problem) -> str:
-    """Why a run is not one of the theorems, where steps were lost among the smallest floats; else empty."""
+    """Why the theorems do not cover a run, if steps were lost to underflow; else empty."""
     R = problem.radius()
     if model.settings.rule.startswith("pa") and R > LARGE:
-        return "its steps, loss/‖x‖², are so small that floats hold few of their digits: scale X"
+        return "its steps, loss/‖x‖², are so small that floats lose most of their digits: scale X"
     if problem.weights is None or R >= SMALL:
         return ""
     if max(learner.native.drift for learner in model.learners) <= DRIFT * R:
         return ""
-    return "its steps, weight·x, are so small that floats hold few of their digits: multiply sample_weight"
+    return "its steps, weight·x, are so small that floats lose most of their digits: multiply sample_weight"
 
 
 def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
@@ -378,7 +184,9 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
     if lacking:
         raise ValueError(f"model has no {lacking[0]}: pass a fitted Perceptron or VotedPerceptron.")
     if getattr(model, "multiclass", "joint") == "ovr" and len(model.classes_) > 2:
-        raise ValueError("model is one-vs-rest: its bounds are those of each class, fit and asked for apart.")
+        raise ValueError(
+            "model is one-vs-rest: its bounds are those of each class, to be fitted and requested separately."
+        )
     held = getattr(model, "_model", None)
     ledger: Ledger = Ledger.unknown() if held is None else held.ledger
     rule: str = model.rule if held is None else held.settings.rule
@@ -388,42 +196,42 @@ def _made_by(model: Any, problem: Problem, epochs: int) -> _Made:
         missing = "these are not the rows, labels and weights that the model learned from, or not all of them"
     missing = missing or ("" if held is None else _rounded_away(held, problem))
     counts: tuple[float, float] = int(model.n_mistakes_), int(model.n_updates_)
-    if getattr(model, "n_shards_", 1) > 1:  # the theorems are about the sum by shares
+    if getattr(model, "n_shards_", 1) > 1:  # the theorems bound Σ μ·k over the shards
         counts = model.mixed_mistakes_, model.mixed_mistakes_
     made = _Made(rule, epochs if copies is None else copies, *counts, missing)
     return replace(made, **_pass_of(made, model, ledger, rows))
 
 
 def _pass_of(made: _Made, model: Any, ledger: Ledger, rows: Seen) -> dict[str, Any]:
-    """The first pass, and the supports of a run that ended by itself, where there are such."""
+    """The first pass and, if the run converged, its supports, where available."""
     if made.missing:
         return {"no_pass": made.missing}
     if made.rule != "perceptron" or ledger.weighted:
         return {"no_pass": "it is stated for the perceptron rule without weights"}
     if not set(ledger.orders) <= set(INDEPENDENT):
-        why = "it needs a pass that visits every row once, in an order chosen without a look at the rows"
+        why = "it needs a pass that visits every row once, in an order chosen independently of the rows"
         return {"no_pass": why}
     if ledger.first is not None and ledger.calls == 1:
         first, n = ledger.first_mistakes, ledger.first.count
-    elif ledger.learned == rows:  # chunk after chunk
+    elif ledger.learned == rows:  # in chunks
         first, n = int(model.n_mistakes_), rows.count
     else:
         return {"no_pass": "it needs one pass over the rows, and the model had several calls"}
     found: dict[str, Any] = {"first": first, "first_rows": n}
     if not model.converged_ or ledger.calls > 1 or ledger.orders != ("cyclic",) or ledger.dropped:
         return found | {"no_supports": NO_SUPPORTS}
-    support = getattr(model, "support_", None)  # otherwise: there are no more such rows than updates
+    support = getattr(model, "support_", None)  # else the number of updates, which is no smaller
     return found | {"supports": int(model.n_updates_) if support is None else len(support)}
 
 
 def _examples(problem: Problem, classes: Any) -> Seen:
-    """The rows of a problem as a ledger knows them, with the labels numbered as in `classes`."""
+    """The rows of a problem as a ledger records them, with labels numbered as in `classes`."""
     places = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     unknown = len(places)
     numbers = [places.get(label, unknown) for label in problem.classes.tolist()]
     labels = np.array(numbers, dtype=np.int32)[problem.labels]
     digest = _core.Digest()
-    digest.add(rows_of(problem.X), labels, problem.weights, None, 0, problem.n_rows)
+    digest.add(_core.Examples(rows_of(problem.X), labels, problem.weights), 0, problem.n_rows)
     return Seen.of(digest)
 
 
@@ -434,8 +242,8 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
     try:
         model, run = training.fit(rows.X, rows.labels, rows.n_classes, settings, plan, weights=rows.weights)
     except OverflowError as error:
-        said = str(error).removesuffix(" The model is as it was before the call.")
-        why = f"a plain perceptron cannot be run on these rows. {said}"
+        reason = str(error).removesuffix(" The model is as it was before the call.")
+        why = f"a plain perceptron cannot be run on these rows. {reason}"
         return _Made("perceptron", epochs, math.nan, math.nan, why, no_pass=why)
     made = _Made("perceptron", epochs, model.total("mistakes"), model.total("updates"))
     if why := _rounded_away(model, problem):
@@ -448,8 +256,8 @@ def _one_run(problem: Problem, epochs: int) -> _Made:
     return replace(made, supports=len(np.unique(model.learners[0].native.recorded()[0])))
 
 
-class _Teller:
-    """Bounds of one problem beside one run."""
+class _Statements:
+    """The bounds of one problem with the counts of one run."""
 
     def __init__(
         self, problem: Problem, made: _Made, gap: float, time_limit: float | None, watch: Any
@@ -467,7 +275,7 @@ class _Teller:
         )
 
     def _is_inseparable(self) -> bool:
-        """Whether that is proved; asked where γ is 0 for all that floats can say."""
+        """Whether inseparability is proved; used if γ is 0 up to rounding."""
         return isinstance(decide(self.problem, time_limit=self.time_limit, watch=self.watch), Inseparable)
 
     def margin_bounds(self, beta: float, C: float) -> Iterator[Bound]:
@@ -479,7 +287,7 @@ class _Teller:
         who += f"the {{}} rule from w = 0, any order{', weighted rows' if self.weighted else ''}"
         for rule in ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"):
             if rule.startswith("pa") and self.weighted:
-                continue  # its theorems know no weights
+                continue  # its theorems do not cover weights
             settings = Settings(rule=rule, margin=beta, C=C)
             least, (formula, top) = (theorem(settings, s, self.heaviest, copies) for s in self.square)
             lower, upper = gamma.lower, gamma.upper
@@ -492,17 +300,17 @@ class _Teller:
             low = math.inf if proved else low
             counts = "updates" if rule == "margin" else "mistakes"
             name = "novikoff" if rule == "perceptron" else rule
-            beside = self._beside(rule, counts)
-            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, **beside)
+            counted = self._counted(rule, counts)
+            yield Bound(name, formula, high, low, high, parts, who.format(rule), counts, **counted)
 
-    def _beside(self, rule: str, counts: str = "mistakes") -> dict[str, Any]:
-        """What the run counted, where it was one of this rule; or why it may not stand there."""
+    def _counted(self, rule: str, counts: str = "mistakes") -> dict[str, Any]:
+        """The run's count, if it used this rule; or why it cannot be shown."""
         if self.made.rule != rule:
             return {}
         return {"missing": self.made.missing} if self.made.missing else {"made": getattr(self.made, counts)}
 
     def at(self, v: Any, norm: str, name: str, where: str) -> Bound:
-        """Freund and Schapire at one v; a model's v is scaled to the best length first."""
+        """Freund and Schapire's bound at one v; a model's v is first scaled to the best length."""
         (rows, power), e = self.problem.measurable, self.made.epochs
         if where == "model":
             along = unit(v)
@@ -511,34 +319,32 @@ class _Teller:
         else:
             found = hindsight.bound_at(self.problem, v, norm=norm, epochs=e)
         parts = {"R": self.R, "v_norm": length(v), "epochs": float(e)}
-        text = "its weights, scaled as is best for L2" if where == "model" else "the given v"
+        text = "its weights, with the scale that is best for L2" if where == "model" else "the given v"
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at {text}"
-        beside = self._beside("perceptron")
-        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **beside)
+        counted = self._counted("perceptron")
+        return Bound(name, _FORMULAS[norm], found, found, found, parts, text, "mistakes", **counted)
 
     def best(self, norm: str, name: str, gap: float) -> Bound:
-        """The best of all v."""
+        """The bound at the best v."""
         e = self.made.epochs
         best = hindsight.solve(self.problem, norm=norm, epochs=e, gap=gap, watch=self.watch)
         parts = {"R": self.R, "v_norm": best.v_norm, "loss": best.loss, "epochs": float(e), "gap": best.gap}
         text = f"the perceptron rule, no row updated on more than {e} time(s), any order, at the best v"
-        name, formula, beside = f"{name} in hindsight", f"min {_FORMULAS[norm]}", self._beside("perceptron")
+        name, formula, counted = f"{name} in hindsight", f"min {_FORMULAS[norm]}", self._counted("perceptron")
         low, high = best.dual_value, best.value
-        return Bound(name, formula, high, low, high, parts, text, "mistakes", **beside)
+        return Bound(name, formula, high, low, high, parts, text, "mistakes", **counted)
 
     def majority(self, r: int) -> Bound:
         p = self.problem
         values = p.X if isinstance(p.X, np.ndarray) else p.X.toarray()
         if p.is_joint or p.weights is not None or not (np.abs(values) == 1).all():
-            raise ValueError(
-                "relevant is for two classes and columns that are all −1 or +1, without weights."
-            )
+            raise ValueError("relevant needs two classes and columns of −1 and +1 only, without weights.")
         value = majority_bound(p.n_features, r, p.bias > 0, p.bias)
         parts = {"n": float(p.n_features), "r": float(r), "c": p.bias}
         formula = "(n + c²)·r" if p.bias else "n·r"
         text = "the perceptron rule, any order, where the label is a majority of r signs"
-        beside = self._beside("perceptron")
-        return Bound("majority", formula, value, value, value, parts, text, "mistakes", **beside)
+        counted = self._counted("perceptron")
+        return Bound("majority", formula, value, value, value, parts, text, "mistakes", **counted)
 
 
 _FORMULAS = {

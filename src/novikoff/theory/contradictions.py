@@ -1,4 +1,4 @@
-"""Equal rows with different labels: what no rule whatever can get right."""
+"""Equal rows with different labels, which no rule can classify without errors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Contradictions:
 
     groups: int
     rows: int  # in those groups
-    errors: int  # the least that any function of the row makes: all but the most frequent label of each group
-    first: tuple[int, int] | None  # two equal rows with different labels, the earliest such
+    errors: int  # the minimum for any function of the row: all but the most frequent label of each group
+    first: tuple[int, int] | None  # the first two equal rows with different labels
 
 
 def contradictions(problem: Problem) -> Contradictions:
-    """Find them by a hash of each row; rows that agree in it are then compared themselves.
+    """Find them by a hash of each row; rows with equal hashes are then compared.
 
     >>> from novikoff.proof.problem import read_problem
     >>> contradictions(read_problem([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [1.0, 2.0]], [1, 1, 2, 1]))
@@ -42,7 +42,7 @@ def contradictions(problem: Problem) -> Contradictions:
     mixed[group[differs]] = True
     suspects = np.flatnonzero(mixed[group])
     rows, group = order[suspects], group[suspects]
-    equal = _equal(problem.X, rows, leader[group])  # false only where two hashes agree by chance
+    equal = _equal(problem.X, rows, leader[group])  # false only if two hashes agree by chance
     rows, group = rows[equal], group[equal]
     places, size = np.unique(group, return_inverse=True)
     counts = np.zeros((len(places), problem.n_classes), dtype=np.int64)
@@ -60,7 +60,7 @@ def contradictions(problem: Problem) -> Contradictions:
 
 
 def _equal(X: Any, rows: Rows, others: Rows) -> npt.NDArray[np.bool_]:
-    """Whether each row equals the other, some at a time."""
+    """Whether each row equals its other row, computed in parts."""
     out = np.ones(len(rows), dtype=bool)
     step = max(CHUNK // (8 * max(X.shape[1], 1)), 1) if not is_sparse(X) else 1 << 16
     for begin in range(0, len(rows), step):

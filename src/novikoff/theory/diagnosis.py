@@ -1,4 +1,4 @@
-"""One object that answers a practitioner: can it be learned, how hard is it, and how should it be done?"""
+"""A diagnosis of labelled rows: whether they can be learned, how hard that is, and which way is best."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import numpy as np
 from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
-from novikoff.exact.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.modelfile.json_value import to_json_value
+from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
+from novikoff.proof.clock import Clock
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
 from novikoff.proof.maxmargin import MaxMargin, solve
@@ -23,26 +25,27 @@ from novikoff.proof.problem import CHUNK, Problem, read_problem
 from novikoff.proof.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory import hindsight
 from novikoff.theory.advice import advise
-from novikoff.theory.bounds import Bound
 from novikoff.theory.contradictions import Contradictions, contradictions
+from novikoff.theory.formulas import Bound
 from novikoff.theory.hindsight import Hindsight
 from novikoff.theory.trace import Trace, trace
-from novikoff.theory.trials import Clock, Orders, Trial, held_out, in_orders, run
+from novikoff.theory.trials import Orders, Trial, held_out, in_orders, run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Settings
 
 Watch = Callable[[str, float | None], None]
 
-GAP = 1e-3  # to which γ is bracketed
-EPOCHS = 1000  # the most, where the rows are separable
-MOST_UPDATES = 20_000  # up to which a run is kept, update by update
-MOST_MARGINS = 200_000  # rows, of which the margins are kept
+GAP = 1e-3  # relative gap of the bracket on γ
+MOMENT = 0.05  # least time for every question, in seconds
+EPOCHS = 1000  # the most, if the rows are separable
+MOST_UPDATES = 20_000  # up to this many, every update of a run is stored
+MOST_MARGINS = 200_000  # the most rows whose margins are stored
 KINDS = ("perceptron", "normalized")
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """lower ≤ γ ≤ upper; the lower one is −∞ where nothing is known."""
+    """lower ≤ γ ≤ upper; lower is −∞ if unknown."""
 
     lower: float
     upper: float
@@ -58,7 +61,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Made:
-    """What a run in the rows' own order did."""
+    """The outcome of a run in the given order of the rows."""
 
     mistakes: int
     first_epoch: int
@@ -68,9 +71,9 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What `diagnose` found. `str` for people, `to_dict` for programs, `to_html` for a page with pictures.
+    """The result of `diagnose`: `str` for people, `to_dict` for programs, `to_html` for a page with pictures.
 
-    What was not reached before the time was up, or Ctrl-C, is None or empty, and `interrupted` tells.
+    Parts that were not reached before the time limit or Ctrl-C are None or empty; `interrupted` records this.
     """
 
     n_rows: int
@@ -83,27 +86,27 @@ class Diagnosis:
     row_radius: float  # the largest ‖x‖, without the bias coordinate
     spread: float  # the largest distance from the mean row; NaN for sparse rows
     heaviest: float  # the largest weight of a row
-    in_runs: bool  # rows of one class lie together
-    radius_square: tuple[Fraction | float, Fraction | float] = (0.0, math.inf)  # no more than R², and no less
+    in_runs: bool  # rows of one class are adjacent
+    radius_square: tuple[Fraction | float, Fraction | float] = (0.0, math.inf)  # lower and upper bound on R²
     contradictions: Contradictions | None = None
-    proof: Verdict | None = None  # with its witness
+    proof: Verdict | None = None  # the verdict with its witness
     verdict_with_bias: str = "undecided"
     verdict_without_bias: str = "undecided"
     margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))
     unit_margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))  # γₙ
     run: Made | None = None
-    overflow: str = ""  # why there is no run, where weights would be no floats any more
+    overflow: str = ""  # why there is no run, if the weights would overflow
     orders: list[Orders] = field(default_factory=list)
     hindsight: Hindsight | None = None
     trials: list[Trial] = field(default_factory=list)
-    margins: Floats | None = None  # of the rows, or some of them, under the best weights known
+    margins: Floats | None = None  # of all or some rows, under the best weights known
     trace: Trace | None = None
     seconds: float = 0.0
     interrupted: bool = False
 
     @property
     def verdict(self) -> str:
-        """Of the rows as they are to be learned, with the bias or without."""
+        """The verdict with or without a bias, as requested by `fit_intercept`."""
         return self.verdict_with_bias if self.fit_intercept else self.verdict_without_bias
 
     @property
@@ -112,12 +115,12 @@ class Diagnosis:
 
     @property
     def guess_rate(self) -> float:
-        """Errors of always saying the most frequent class."""
+        """The error rate of always predicting the most frequent class."""
         return 1 - max(self.class_counts.values()) / self.n_rows
 
     @property
     def best_way(self) -> Trial | None:
-        """The first of those tried that none of the others beats by more than chance easily makes."""
+        """The first way tried that no other beats by more than chance easily explains."""
         if not self.trials:
             return None
         least = min(self.trials, key=lambda t: t.errors)
@@ -125,7 +128,7 @@ class Diagnosis:
 
     @property
     def bounds(self) -> list[Bound]:
-        """Each bound that applies, beside the most mistakes that were made in any order tried."""
+        """Each bound that applies, with the most mistakes made in any order tried."""
         most = {o.rule: int(o.mistakes.max()) for o in self.orders if len(o.mistakes)}
         found: list[Bound] = []
         if self.verdict == "separable":
@@ -157,12 +160,12 @@ class Diagnosis:
 
     @property
     def advice(self) -> list[str]:
-        """What follows, in plain words, the most important first."""
+        """Advice in plain words, the most important first."""
         return advise(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All findings; every number is finite or None."""
-        said = {
+        findings = {
             "rows": self.n_rows,
             "features": self.n_features,
             "classes": self.class_counts,
@@ -191,40 +194,29 @@ class Diagnosis:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
-        return {name: _sayable(value) for name, value in said.items()}
+        found: dict[str, Any] = to_json_value(findings)
+        return found
 
     def __str__(self) -> str:
-        from novikoff.theory.telling import as_text
+        from novikoff.theory.diagnosis_text import as_text
 
         return as_text(self)
 
     def to_html(self, *, pictures: bool | None = None) -> str:
-        """A page that needs nothing else; with `pictures`, or where matplotlib is there, with them."""
-        from novikoff.theory.telling import as_page
+        """A self-contained page; with pictures if `pictures`, by default if matplotlib is installed."""
+        from novikoff.theory.diagnosis_text import as_page
 
         return as_page(self, pictures)
 
     def _repr_html_(self) -> str:
-        from novikoff.theory.telling import as_fragment
+        from novikoff.theory.diagnosis_text import as_fragment
 
         return as_fragment(self)
 
 
 def _proof(proof: Verdict) -> dict[str, Any]:
-    """How it was decided, without weights by the thousand."""
-    said = proof.to_dict()
-    return {k: v for k, v in said.items() if k not in ("coef", "intercept")}
-
-
-def _sayable(value: Any) -> Any:
-    """The value as JSON can say it."""
-    if isinstance(value, dict):
-        return {str(k): _sayable(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sayable(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """How it was decided, without the long lists of weights."""
+    return {k: v for k, v in proof.to_dict().items() if k not in ("coef", "intercept")}
 
 
 def diagnose(
@@ -241,30 +233,30 @@ def diagnose(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Diagnosis:
-    """Look at labelled rows as someone does who has to learn from them.
+    """Examine labelled rows before learning from them.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse, two classes or more
     fit_intercept, intercept_scaling, ties
-        As in the estimators. Separability is decided with a bias and without one in any case.
+        As in the estimators. Separability is always decided both with and without a bias.
     n_orders : int
-        Random orders to try, at most: fewer when the time is up.
+        The maximum number of random orders to try; fewer if the time limit is reached.
     random_state : int
-        Seed of the orders and of the rows held out.
+        Seed of the orders and of the held-out rows.
     time_limit : float, optional
-        Seconds, about; each question gets a part of them. None: as long as it takes.
+        Approximate limit in seconds; each question gets a part of it. None: no limit.
     sample_weight : array of n numbers ≥ 0, optional
         Factors on each row's step; rows of weight 0 are left out.
     watch : callable, optional
-        Called as watch(text, fraction) while it works.
+        Called as watch(text, fraction) to report progress.
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
 
     Returns
     -------
     Diagnosis
-        After Ctrl-C what is known so far, with `interrupted` true.
+        After Ctrl-C, the results so far, with `interrupted` true.
 
     Examples
     --------
@@ -309,18 +301,17 @@ def diagnose_problem(
     features: Features | None = None,
     watch: Watch | None = None,
 ) -> Diagnosis:
-    """`diagnose` for rows that are read.
+    """`diagnose` for a problem that has already been read.
 
-    `intercept_scaling` is for the question about a bias where the problem has none; `features` says what the
-    columns are, where they come from a source: it decides which of them are centred when the scaling
-    'standard' is tried.
+    `intercept_scaling` is used for the verdict with a bias if the problem has none. `features` describes the
+    columns of a source and decides which of them are centred when the scaling 'standard' is tried.
     """
-    asking = _Asking(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
-    return asking.all(n_orders, random_state, features)
+    examination = _Examination(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
+    return examination.all(n_orders, random_state, features)
 
 
-class _Asking:
-    """The questions, one after another, and what is known so far."""
+class _Examination:
+    """The questions in turn, and the results so far."""
 
     def __init__(
         self, problem: Problem, scaling: float, ties: str, clock: Clock, watch: Watch | None
@@ -355,10 +346,10 @@ class _Asking:
         self.known |= {"seconds": time.monotonic() - self.started, "interrupted": interrupted}
         return Diagnosis(**self.known)
 
-    # -- what can be seen at once
+    # -- simple facts
     def _look(self) -> None:
         p = self.problem
-        self.say("looking at the rows")
+        self.say("reading the rows")
         counts = np.bincount(p.labels, minlength=p.n_classes).tolist()
         runs = LabelRuns()
         runs.add(p.labels)
@@ -384,9 +375,9 @@ class _Asking:
         self.say("comparing rows")
         self.known["contradictions"] = contradictions(self.problem)
 
-    # -- what can be decided
+    # -- separability and margin
     def _separability(self) -> None:
-        """With a bias and without: weights without one are weights with one that is 0."""
+        """With and without a bias: weights without one are weights with a bias of 0."""
         p = self.problem
         proof = self._decided(p, 0.3)
         lifted = p.bias > 0
@@ -408,19 +399,19 @@ class _Asking:
                 raise KeyboardInterrupt
 
     def _bracket_of(self, proof: Verdict) -> None:
-        """What the verdict says of γ already."""
+        """The bracket on γ that the verdict already gives."""
         if isinstance(proof, Inseparable):
             self.known["margin"] = self.known["unit_margin"] = Bracket(-math.inf, 0.0)
-        elif self.problem.weights is None:  # verdicts know no weights, margins do
+        elif self.problem.weights is None:  # verdicts ignore weights, margins do not
             lower = proof.margin if isinstance(proof, Separable) else proof.lower
             self.known["margin"] = Bracket(lower, proof.upper)
         else:
             self.known["margin"] = Bracket(-math.inf, math.inf)
 
     def _decided(self, problem: Problem, share: float) -> Verdict:
-        said = "a bias" if problem.bias else "no bias"
-        self.say(f"can they be separated with {said}?")
-        return decide(problem, ties=self.ties, time_limit=self.clock.part(share), watch=self.watch)
+        bias = "a bias" if problem.bias else "no bias"
+        self.say(f"are they separable with {bias}?")
+        return decide(problem, ties=self.ties, time_limit=self.clock.part(share, MOMENT), watch=self.watch)
 
     def _margin(self) -> None:
         if not self._is_separable:
@@ -438,18 +429,18 @@ class _Asking:
 
     def _bracketed(self, problem: Problem, share: float) -> MaxMargin:
         self.say("how wide is the margin?")
-        limit = self.clock.part(share)
+        limit = self.clock.part(share, MOMENT)
         return solve(problem, gap=GAP, time_limit=limit, start_u=self.u, watch=self.watch)
 
-    # -- what the perceptron does
+    # -- trying the perceptron
     @property
     def _is_separable(self) -> bool:
         return isinstance(self.known.get("proof"), Separable)
 
     def _run(self, seed: int) -> None:
-        self.say("learning, in the rows' own order")
+        self.say("learning, in the given order")
         epochs = EPOCHS if self._is_separable else 10
-        part = Clock(self.clock.part(0.15))
+        part = Clock(self.clock.part(0.15, MOMENT))
         try:
             model, made = run(
                 self.problem,
@@ -470,7 +461,7 @@ class _Asking:
 
     def _orders(self, n_orders: int, seed: int) -> None:
         epochs = EPOCHS if self._is_separable else 1
-        part = Clock(self.clock.part(0.4))
+        part = Clock(self.clock.part(0.4, MOMENT))
         tried = in_orders(
             self.problem, KINDS, self.ties, n_orders=n_orders, max_epochs=epochs, seed=seed, clock=part
         )
@@ -479,14 +470,14 @@ class _Asking:
             self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
 
     def _held_out(self, seed: int, features: Features | None) -> None:
-        part = Clock(self.clock.part(0.5))
+        part = Clock(self.clock.part(0.5, MOMENT))
         self.known["trials"] = []
         for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
             self.known["trials"].append(trial)
-            self.say(f"tried on rows held out: {trial.way}")
+            self.say(f"tested on held-out rows: {trial.way}")
 
     def _hindsight(self) -> None:
-        """The bound that needs no separation, where one pass is what was measured."""
+        """The bound that needs no separability, if one pass was measured."""
         if self._is_separable or self.clock.left <= 0:
             return
         self.say("the best bound in hindsight")
@@ -497,16 +488,16 @@ class _Asking:
             self.say(text, fraction)
             if self.clock.left <= 0:
                 late = True
-                raise KeyboardInterrupt  # ends it with the best so far
+                raise KeyboardInterrupt  # stop with the best so far
 
         self.known["hindsight"] = found = hindsight.solve(self.problem, watch=timed)
         if found.interrupted and not late:
             raise KeyboardInterrupt
-        if found.v.any():  # else nothing is better than no weights at all
+        if found.v.any():  # otherwise v = 0 is best
             self.u = found.v
 
     def _pictured(self) -> None:
-        """What pictures show: the margins of the rows, and the run update by update."""
+        """The data of the pictures: the margins of the rows, and the run update by update."""
         p = self.problem
         if self.u is None or not self.u.any():
             return
@@ -520,7 +511,7 @@ class _Asking:
         updates = made.mistakes if self._is_separable else made.first_epoch
         if updates <= MOST_UPDATES and self.clock.left > 0:
             self.say("the run, update by update")
-            with suppress(OverflowError):  # figures that no float holds
+            with suppress(OverflowError):  # figures beyond the range of floats
                 self.known["trace"] = trace(
                     p.X,
                     p.labels,
@@ -535,7 +526,7 @@ class _Asking:
 
 
 def _spread(X: Any) -> float:
-    """The largest distance of a row from the mean row; NaN for sparse rows, whose zeros centring destroys."""
+    """The largest distance of a row from the mean row; NaN for sparse rows, which centring makes dense."""
     if is_sparse(X):
         return math.nan
     step = max(CHUNK // (8 * max(X.shape[1], 1)), 1)

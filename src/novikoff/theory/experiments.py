@@ -1,7 +1,7 @@
-"""Theorems watched at work: each function runs one experiment and says what it claims and what came of it.
+"""Theorems in experiments: each function runs one experiment and returns its claim and its outcome.
 
 The data come from `novikoff.datasets`. Every result is an `Experiment`: figures by name, curves for plotting,
-and `holds`, which says whether the theorem's claim was met.
+and `holds`, which is true if the claim was met.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from novikoff.linear.perceptron import Perceptron
 from novikoff.linear.pocket import Pocket
 from novikoff.linear.voted import VotedPerceptron
 from novikoff.linear.winnow import Winnow, disjunction_bound
-from novikoff.theory.bounds import majority_bound, minimax_risk
+from novikoff.theory.formulas import majority_bound, minimax_risk
 
 Curve = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What an experiment claims, and what came of it."""
+    """The claim of an experiment, and its outcome."""
 
     name: str
     claim: str
     holds: bool
     figures: dict[str, Any]
-    curves: dict[str, Curve] = field(default_factory=dict)  # arrays of one length, for plotting
+    curves: dict[str, Curve] = field(default_factory=dict)  # arrays of equal length, for plotting
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can say it."""
+        """Everything as JSON values."""
         curves = {name: curve.tolist() for name, curve in self.curves.items()}
         own = {"name": self.name, "claim": self.claim, "holds": self.holds}
         return own | {"figures": dict(self.figures), "curves": curves}
@@ -56,19 +56,19 @@ def _shown(value: Any) -> str:
 
 
 def _fit(model: Any, X: Any, y: Any) -> Any:
-    """Fitted; that rows were not separated is an outcome here, and not worth a warning."""
+    """Fit the model; here unseparated rows are an outcome, not worth a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The training rows were not separated")
         return model.fit(X, y)
 
 
-# ---- mistakes beside their bounds --------------------------------------------------------------------
+# ---- mistakes and their bounds -----------------------------------------------------------------------
 def majority(
     n: int = 51, r: int = 5, n_rows: int = 2000, *, fit_intercept: bool = False, random_state: Any = 0
 ) -> Experiment:
     """Majorities of r of n signs: at most n·r mistakes, (n + 1)·r with a bias; the same after normalizing.
 
-    Balanced Winnow with θ = 0 learns the same rows beside it.
+    Balanced Winnow with θ = 0 learns the same rows for comparison.
 
     >>> print(majority(21, 3, 500))
     majority: mistakes ≤ n·r = 63
@@ -81,7 +81,7 @@ def majority(
       holds
     """
     data = datasets.majority(n_rows, n, r, random_state)
-    plain, unit = (  # a tie as a mistake: then to converge is to separate
+    plain, unit = (  # a tie is a mistake, so convergence implies separation
         Perceptron(rule, fit_intercept=fit_intercept, order="cyclic", ties="mistake").fit(data.X, data.y)
         for rule in ("perceptron", "normalized")
     )
@@ -106,7 +106,7 @@ def majority(
 def stream(
     d: int = 50, margin: float = 0.05, n_rows: int = 200_000, block: int = 2000, *, random_state: Any = 0
 ) -> Experiment:
-    """A stream from a fixed u with margin γ: mistakes never pass (R/γ)², however long it runs.
+    """A stream labelled by a fixed u with margin γ: mistakes never exceed (R/γ)², at any length.
 
     >>> result = stream(10, 0.1, n_rows=20_000)
     >>> result.holds, int(result.curves["mistakes"][-1])
@@ -123,7 +123,7 @@ def stream(
     half = made[(len(made) - 1) // 2]
     return Experiment(
         "stream",
-        f"mistakes ≤ (R/γ)² = {bound:.6g} for ever",
+        f"mistakes ≤ (R/γ)² = {bound:.6g} at any length",
         bool(np.all(made <= bound)),
         {
             "rows": rows[-1],
@@ -151,7 +151,7 @@ def adversarial(n: int = 20) -> Experiment:
 def independent(n: int = 20, d: int = 50, n_labellings: int = 50, *, random_state: Any = 0) -> Experiment:
     """n ≤ d independent points fit any labels; γ ≥ 1/√(yᵀG⁻¹y), with equality when all y∘G⁻¹y ≥ 0.
 
-    The mistakes are within (R/γ)² for that margin, labelling by labelling.
+    For every labelling, the mistakes are within (R/γ)² for that margin.
 
     >>> independent(5, 10, n_labellings=10).holds
     True
@@ -162,7 +162,7 @@ def independent(n: int = 20, d: int = 50, n_labellings: int = 50, *, random_stat
     mistakes, bounds, separated, largest = [], [], 0, 0
     for _ in range(n_labellings):
         y = 2 * rng.integers(0, 2, n) - 1
-        y[0] = -y[1] if n > 1 else y[0]  # two classes to tell apart
+        y[0] = -y[1] if n > 1 else y[0]  # both classes must occur
         model = Perceptron(fit_intercept=False, order="cyclic", max_epochs=100_000).fit(X, y)
         mistakes.append(model.n_mistakes_)
         bounds.append(np.linalg.norm(X, axis=1).max() ** 2 * (y @ inverse @ y))
@@ -234,10 +234,10 @@ def gaussians(
     *,
     random_state: Any = 0,
 ) -> Experiment:
-    """Two Gaussians of one covariance: the risks of last, averaged and voted weights beside the least one.
+    """Two Gaussians of one covariance: the risks of last, averaged and voted weights, and the optimal risk.
 
-    The risk of linear weights is exact: Φ of their signed distance to each mean. That of the votes is
-    measured on `n_test` rows. No rule can have less than the optimal risk.
+    The risk of linear weights is exact: Φ of their signed distance to each mean. The risk of the votes is
+    measured on `n_test` rows. No rule has a risk below the optimal one.
 
     >>> result = gaussians(500, 5)
     >>> result.figures["optimal"] <= result.figures["averaged"] < result.figures["last"]
@@ -270,9 +270,9 @@ def minimax(n: int = 20, d: int = 8, repeats: int = 2000, *, random_state: Any =
     """The distribution behind the minimax lower bound: the perceptron's expected risk is the bound itself.
 
     After one pass over n examples the perceptron (no bias, sign(0) = +1) is right on every point that it has
-    seen and on the frequent one, and predicts + on those that it has not. Its mean risk over `repeats` draws
-    of labels and examples is put beside the formula, with four standard errors of room; `minimax_exact`
-    gives the expectation itself.
+    seen and on the frequent one, and predicts + on the others. Its mean risk over `repeats` draws of labels
+    and examples is compared with the formula, within four standard errors; `minimax_exact` gives the exact
+    expectation.
 
     >>> result = minimax(10, 4, repeats=500)
     >>> result.holds, round(result.figures["formula"], 5)
@@ -298,8 +298,8 @@ def minimax(n: int = 20, d: int = 8, repeats: int = 2000, *, random_state: Any =
 def minimax_exact(n: int, d: int) -> Fraction:
     """The perceptron's expected risk on that distribution, by enumeration of all labels and all samples.
 
-    Every one of the 2^(m−1) labellings and m^n samples is learned from in one pass, all at once in whole
-    numbers, and counts with its probability.
+    The perceptron makes one pass over each of the m^n samples under each of the 2^(m−1) labellings, all at
+    once in integers; each case is weighted by its probability.
 
     >>> minimax_exact(3, 2), minimax_exact(3, 2) == Fraction(1, 6) * Fraction(2, 3) ** 3
     (Fraction(4, 81), True)
@@ -327,7 +327,7 @@ def minimax_exact(n: int, d: int) -> Fraction:
 
 # ---- what lines can and cannot do ----------------------------------------------------------------------
 def xor(max_epochs: int = 200) -> Experiment:
-    """No line separates XOR: the perceptron never ends, and the pocket holds the best, one error of four.
+    """No line separates XOR: the perceptron never converges, and the pocket finds the optimum, 1 error of 4.
 
     >>> xor().figures
     {'perceptron converged': False, 'errors in the pocket': 1}
@@ -341,7 +341,7 @@ def xor(max_epochs: int = 200) -> Experiment:
 
 
 def bias_needed(max_epochs: int = 200) -> Experiment:
-    """Points on one ray: without a bias the perceptron cycles, with one it separates them.
+    """Points on one ray: without a bias the perceptron cycles; with one it separates them.
 
     >>> bias_needed().figures
     {'converged without': False, 'verdict with': 'separated'}
@@ -354,7 +354,7 @@ def bias_needed(max_epochs: int = 200) -> Experiment:
     return Experiment("bias needed", "separable with a bias and not without", holds, figures)
 
 
-# ---- Winnow beside the perceptron ----------------------------------------------------------------------
+# ---- Winnow and the perceptron -----------------------------------------------------------------------
 def disjunctions(
     ns: Sequence[int] = (16, 64, 256, 1024), r: int = 3, n_rows: int = 2000, *, random_state: Any = 0
 ) -> Experiment:
@@ -380,11 +380,11 @@ def disjunctions(
 
 
 def worst_disjunctions(ns: Sequence[int] = (16, 32, 64, 128), r: int = 2) -> Experiment:
-    """A sequence that forces the perceptron to 2r(n − r + 1) + 1 mistakes; Winnow learns from the same one.
+    """A sequence that forces the perceptron to make 2r(n − r + 1) + 1 mistakes; Winnow learns the same one.
 
     Kivinen, Warmuth and Auer (1997) show that Ω(rn) mistakes can be forced. The adversary here is greedy:
-    `forced_disjunction` gives the sequence, one mistake a row for the perceptron, which has a bias. Its
-    length is what was observed, not what was proved.
+    `forced_disjunction` gives the sequence, on which the perceptron with a bias makes one mistake per row.
+    Its length is an observation, not a theorem.
 
     >>> worst_disjunctions([16, 32]).figures["perceptron"]
     [61, 125]
@@ -413,12 +413,12 @@ def _beside(name: str, ns: Sequence[int], r: int, winnow: list[int], perceptron:
 def conjunction_kernel(
     ns: Sequence[int] = (8, 16, 32, 64, 128), n_rows: int = 5000, *, random_state: Any = 0
 ) -> Experiment:
-    """Random rows labelled by their first bit, once through: the kernel 2^|a ∧ b| beside Winnow2.
+    """One pass over random rows labelled by their first bit: the kernel 2^|a ∧ b| and Winnow2.
 
     The label is itself one of the conjunctions, with a margin of at least 1/√5 in feature space (2·x₀ − 1 has
     length √5), but R² is 2^max|x|: the perceptron's bound grows exponentially, and Khardon, Roth and Servedio
-    (2005) show that its mistakes can. Here scores are ruled by the few supports that share the most ones with
-    a row, whatever their first bit. Winnow on the bits themselves makes at most 2 + 3(1 + log₂ n).
+    (2005) show that its mistakes can too. Here scores are dominated by the few supports that share the most
+    ones with a row, whatever their first bit. Winnow on the bits makes at most 2 + 3(1 + log₂ n) mistakes.
 
     >>> print(conjunction_kernel([8, 16, 32], n_rows=1000))
     conjunction kernel: Winnow2's mistakes ≤ 2 + 3(1 + log₂ n), the kernel's grow with n, ≤ 5·2^max|x|
@@ -461,12 +461,12 @@ def conjunction_kernel(
 
 
 def forced_disjunction(n: int, r: int) -> tuple[Curve, Curve]:
-    """Rows, labelled by the disjunction of the first r features, each of which the perceptron gets wrong.
+    """Rows labelled by the disjunction of the first r features; the perceptron makes a mistake on each.
 
-    Whatever the label, a mistake adds the same to w·u for the target u, if a positive row has one relevant
-    feature only; what keeps w from it is a large ‖w‖, whose square grows by ‖x‖² + 1 − 2|s| at a mistake of
-    score s. So each row has as many irrelevant features as leave it a mistake, and of a positive and a
-    negative one the row with the larger growth comes. It ends when no such row is left.
+    If every positive row has only one relevant feature, each mistake adds the same to w·u for the target u,
+    whatever the label. So a large ‖w‖ delays learning, and ‖w‖² grows by ‖x‖² + 1 − 2|s| at a mistake of
+    score s. Each row therefore has as many irrelevant features as possible while still being a mistake, and
+    of a positive and a negative row the one with the larger growth is chosen, until neither exists.
 
     >>> X, y = forced_disjunction(8, 1)
     >>> len(y), bool(np.all((y > 0) == (X[:, 0] > 0)))
@@ -482,8 +482,8 @@ def forced_disjunction(n: int, r: int) -> tuple[Curve, Curve]:
         relevant = int(np.argmin(w[:r]))
         falling = others[np.argsort(-w[r:], kind="stable")]
         rising = others[np.argsort(w[r:], kind="stable")]
-        low = b + np.concatenate([[0], np.cumsum(w[falling])])  # of a − row with the first k features
-        high = b + w[relevant] + np.concatenate([[0], np.cumsum(w[rising])])  # and of a + row
+        low = b + np.concatenate([[0], np.cumsum(w[falling])])  # score of a negative row with k features
+        high = b + w[relevant] + np.concatenate([[0], np.cumsum(w[rising])])  # of a positive row
         negative, positive = np.flatnonzero(low >= 0), np.flatnonzero(high < 0)
         if not len(negative) and not len(positive):
             return np.array(rows, dtype=np.float64), np.array(labels)

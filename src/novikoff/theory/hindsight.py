@@ -1,12 +1,12 @@
-"""The best comparison vector in hindsight: what the mistakes of any order could be bounded by.
+"""The best comparison vector in hindsight, with the least such bound on the mistakes in any order.
 
 For every v, the mistakes k that a perceptron makes from w = 0 over e copies of the rows, in any order, obey
 
     √k ≤ A₂(v) = R‖v‖ + √e·‖h(v)‖₂                  h_i = max(0, 1 − v·z_i)   (Freund and Schapire 1999)
     k  ≤ R‖v‖·√k + e·‖h(v)‖₁, so √k ≤ A₁(v) = (R‖v‖ + √(R²‖v‖² + 4e‖h(v)‖₁))/2            (its L1 companion)
 
-since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. The best v for the data is
-found here, with a lower bound that proves how good it is.
+since Σ v·z over the updates is at most ‖v‖·‖w‖ ≤ ‖v‖·√k·R and at least k − Σ h. This module finds the best v
+for the data, with a lower bound that proves how good it is.
 
 **L2.** A₂ is convex. For every α ≥ 0 with ‖α‖₂ ≤ √e and ‖Σ α z‖ ≤ R
 
@@ -15,16 +15,16 @@ found here, with a lower bound that proves how good it is.
 so any α ≥ 0, scaled down until both hold, gives a lower bound on min A₂.
 
 **L1.** A₁ is quasiconvex: A₁(v) ≤ x exactly where x·R‖v‖ + e‖h‖₁ ≤ x², and the left side is convex in v.
-For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence no x with x² < s·Σα is
-reached, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
+For 0 ≤ α ≤ e it is at least s·Σα, s = min(1, xR/‖Σ α z‖), by the same steps; hence A₁ never attains an x with
+x² < s·Σα, and min A₁ ≥ min(√(Σα), R·Σα/‖Σ α z‖).
 
-**Solver.** Newton's method on the function with its corners rounded (norms √(‖·‖² + δ²), hinges as
-parabolas of width μ), with δ and μ falling until the gap is small enough. For L1, x is A₁ of the v at hand.
-Small problems solve the Newton equation outright, wide ones by conjugate gradients. Rows of extreme sizes are
-searched, and measured, as `Problem.measurable` has them: A is the same for 2^p·z and v·2^−p.
+**Solver.** Newton's method on a smoothed function (norms √(‖·‖² + δ²), hinges as parabolas of width μ), with
+δ and μ falling until the gap is small enough. For L1, x is A₁ at the current v. The Newton equation is solved
+directly for few coordinates, and by conjugate gradients for many. Rows of extreme sizes are replaced, also
+for the bounds, by those of `Problem.measurable`: A is the same for 2^p·z and v·2^−p.
 
-With three classes or more h_i is the hinge against the best rival, a maximum that is rounded too, and the
-norms of α are those of the rows' sums over their rivals.
+With three classes or more h_i is the hinge against the best rival, a maximum that is smoothed too, and the
+norms of α are those of its sums over the rivals of each row.
 """
 
 from __future__ import annotations
@@ -37,23 +37,19 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import is_sparse
-from novikoff.exact.outward import ceil_text, floor_text, up
+from novikoff.outward import ceil_text, floor_text, up
 from novikoff.proof.folding import times
-from novikoff.proof.geometry import as_vector, by_row, length
+from novikoff.proof.geometry import as_vector, length
 from novikoff.proof.problem import Problem, one_blas_thread, read_problem
+from novikoff.theory.hindsight_search import HindsightSearch, value_at
 from novikoff.training.weights import Floats
-
-NARROW = 1500  # coordinates up to which the Newton equation is written out
-HESSIAN_ROWS = 1 << 13  # rows at a time of what the equation is made of
-UNIT = 2.0**-53
 
 Watch = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Hindsight:
-    """The smallest bound found, and a lower bound on what any v could give.
+    """The smallest bound found, and a lower bound on the bound at any v.
 
     `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are
     rounded outward, so they hold as real numbers.
@@ -61,13 +57,13 @@ class Hindsight:
 
     value: float
     dual_value: float
-    v: Floats  # shape as vectors of the lifted space
-    alpha: Floats  # the weights that prove dual_value, as far as they go: one a row
+    v: Floats  # a vector of the lifted space
+    alpha: Floats  # the weights, one per row, that prove dual_value up to rounding
     norm: str
     epochs: int
     radius: float
-    v_norm: float  # of the vector, rounded up; so is the radius
-    loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over the rows once
+    v_norm: float  # ‖v‖ rounded up; so is the radius
+    loss: float  # ‖h(v)‖₂ or ‖h(v)‖₁, over one copy of the rows
     iterations: int
     interrupted: bool = False
     power: int = 0  # the vector is v·2^power: 0 unless its coordinates are beyond the range of floats
@@ -78,7 +74,7 @@ class Hindsight:
         return (self.value - self.dual_value) / self.value if self.value else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures by name, without the vectors."""
+        """All figures by name, without vectors."""
         vectors = ("v", "alpha")
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in vectors}
         return plain | {"gap": self.gap}
@@ -104,29 +100,29 @@ def best_in_hindsight(
     watch: Watch | None = None,
     rounding: str = "never",
 ) -> Hindsight:
-    """The least that the Freund–Schapire bound, or its L1 companion, can say about these rows.
+    """The least value of the Freund–Schapire bound, or its L1 companion, for these rows.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse
     norm : {'l2', 'l1'}
     epochs : int
-        How often the rows are visited: e copies are one sequence.
+        The number of visits to each row: e copies of the rows are one sequence.
     gap : float
         Stop when (value − dual_value)/value is at most this.
     fit_intercept, intercept_scaling, sample_weight
         As in the estimators.
     max_iterations : int
-        Newton steps; the gap reached is in the result.
+        The maximum number of Newton steps; the result has the gap that was reached.
     watch : callable, optional
-        Called as watch(text, None) now and then.
+        Called as watch(text, None) to report progress.
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
 
     Examples
     --------
-    Three points of which no line gets all right: x = −1 (+), 0 (−), 1 (+). Every bound must allow the
-    mistakes of one pass.
+    Three points that no threshold separates: x = −1 (+), 0 (−), 1 (+). Every bound must allow the mistakes of
+    one pass.
 
     >>> best = best_in_hindsight([[-1.0], [0.0], [1.0]], [1, -1, 1])
     >>> best.gap <= 0.01 and best.value >= 2
@@ -144,7 +140,7 @@ def best_in_hindsight(
 
 
 def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> float:
-    """A(v)²: what this v says about the mistakes of so many epochs, rounded up.
+    """A(v)², rounded up: the bound at this v on the mistakes of `epochs` epochs.
 
     >>> problem = read_problem([[1e-320], [-1e-320]], [1, 0], fit_intercept=False)
     >>> round(bound_at(problem, [0.0]), 9), round(bound_at(problem, [1e308]), 9)  # v·z is 1e-12
@@ -153,17 +149,17 @@ def bound_at(problem: Problem, v: Any, *, norm: str = "l2", epochs: int = 1) -> 
     _check(norm, epochs)
     v = as_vector(problem, v)
     rows, power = problem.measurable
-    return _at(rows, times(v, -power), norm, epochs).square
+    return value_at(rows, times(v, -power), norm, epochs).square
 
 
 def losses_at(problem: Problem, v: Floats) -> tuple[float, float]:
     """(‖v‖, ‖h(v)‖₂), both rounded up."""
-    found = _at(problem, v, "l2", 1)
+    found = value_at(problem, v, "l2", 1)
     return found.v_norm, found.loss
 
 
 def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, float]:
-    """(‖v‖, ‖h(v)‖₂) of the best v along a unit vector u under which the rows have these margins.
+    """(‖v‖, ‖h(v)‖₂) of the best multiple v of a unit vector u under which the rows have these margins.
 
     >>> best_length(np.array([1.0, 1.0]), 2.0)  # hinges are cheaper than a long v
     (0.0, 1.4142135623730951)
@@ -196,65 +192,6 @@ def best_length(margins: Floats, R: float, epochs: int = 1) -> tuple[float, floa
     return high, length(h)
 
 
-# ---- values ------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class _At:
-    """A at one v."""
-
-    square: float
-    v_norm: float
-    loss: float
-
-
-def _radius(problem: Problem) -> float:
-    """R, rounded up."""
-    return problem.radius() * (1 + (problem.width + 8) * 2 * UNIT)
-
-
-def _of(norm: str, R: float, v_norm: float, loss: float, epochs: int) -> float:
-    """A from ‖v‖ and the loss over the rows once."""
-    a = R * v_norm
-    return a + math.sqrt(epochs) * loss if norm == "l2" else (a + math.sqrt(a * a + 4 * epochs * loss)) / 2
-
-
-def _at(problem: Problem, v: Floats, norm: str, epochs: int, scores: Floats | None = None) -> _At:
-    """A(v), with what rounding could hide added: each score is off by at most (d + 8)·2⁻⁵³·R‖v‖.
-
-    As much again covers what the rows of `Problem.measurable` are off by.
-    """
-    R = _radius(problem)
-    v_norm = length(v) * (1 + (problem.dimension + 8) * UNIT) if np.isfinite(v).all() else math.inf
-    if R and v_norm >= 2.0**512 / R:  # then A ≥ R‖v‖ has no square, and scores may be none either
-        return _At(math.inf, v_norm, math.inf)
-    m = by_row(problem, problem.scores(v) if scores is None else scores)
-    h = np.maximum(1 - m + (problem.width + 8) * 2 * UNIT * R * v_norm, 0.0)
-    h[m - (problem.width + 8) * 2 * UNIT * R * v_norm > 1] = 0.0
-    loss = (length(h) if norm == "l2" else float(h.sum())) * (1 + (problem.n_rows + 8) * UNIT)
-    found = _of(norm, R, v_norm, loss, epochs)
-    return _At(found * found * (1 + 16 * UNIT), v_norm, loss)
-
-
-def _below(problem: Problem, alpha: Floats, norm: str, epochs: int) -> tuple[float, Floats]:
-    """The lower bound on min A² that α ≥ 0 proves, rounded down; and α by row, scaled as it has to be."""
-    R = problem.radius() * (1 - (problem.width + 8) * 2 * UNIT)
-    rows = alpha.sum(axis=1) if problem.is_joint else alpha
-    error = (problem.n_rows + 8) * UNIT
-    if norm == "l1":
-        factor = 1 / max(float(rows.max(initial=0.0)) / epochs, 1.0)
-        alpha, rows = alpha * factor, rows * factor
-    total = float(rows.sum()) * (1 - error)
-    if total <= 0:
-        return 0.0, rows
-    pull = length(problem.combine(alpha)) * (1 + error) + error * _radius(problem) * total
-    if norm == "l1":
-        x = min(math.sqrt(total), R * total / pull if pull else math.inf)
-        return x * x * (1 - 16 * UNIT), rows
-    size = length(rows) * (1 + error)
-    factor = min(math.sqrt(epochs) / size, R / pull if pull else math.inf)
-    return (factor * total) ** 2 * (1 - 16 * UNIT), rows * factor
-
-
-# ---- the search --------------------------------------------------------------------------------------
 def _check(norm: str, epochs: int) -> None:
     if norm not in ("l2", "l1"):
         raise ValueError(f"norm={norm!r} is not possible: expected 'l2' or 'l1'.")
@@ -271,12 +208,12 @@ def solve(
     max_iterations: int = 200,
     watch: Watch | None = None,
 ) -> Hindsight:
-    """`best_in_hindsight` of a problem that has been read."""
+    """`best_in_hindsight` for a problem that has already been read."""
     _check(norm, epochs)
     if not 0 < gap < 1:
         raise ValueError(f"gap={gap!r} is not possible: expected a number between 0 and 1.")
     rows, power = problem.measurable
-    search = _Search(rows, norm, epochs, gap)
+    search = HindsightSearch(rows, norm, epochs, gap)
     interrupted = False
     try:
         with one_blas_thread():
@@ -305,255 +242,3 @@ def solve(
 def _up(size: float, power: int) -> float:
     """size·2^power, rounded up."""
     return up(Fraction(size) * Fraction(2) ** power)
-
-
-@dataclass
-class _Model:
-    """The rounded function at v, to second order: Φ(v + p) ≈ value + g·p + ½ p·H·p.
-
-    H = a·(I − b·vvᵀ) + Zᵀ diag(curve) Z − c·ggᵀ with `pull` = Zᵀα and g = a·v − pull.
-    """
-
-    value: float
-    alpha: Floats
-    curve: Any  # of the numbers' shape
-    a: float
-    b: float
-    c: float
-
-
-@dataclass
-class _Rivals:
-    """The second derivative by the hinges t of a row's pairs: of a max that is rounded, times a factor a row.
-
-    The derivative β moves along the rivals that share the maximum, (t − mean t)/μ where they take all of it
-    (Σβ = 1) and t/μ where they do not; a square adds ββᵀ.
-    """
-
-    beta: Floats
-    inner: Floats  # factor over μ
-    outer: float | None  # of ββᵀ; None: no square
-
-    def __mul__(self, q: Floats) -> Floats:
-        active = self.beta > 0
-        moved = np.where(active, q, 0.0)
-        full = self.beta.sum(axis=1) > 1 - 1e-9
-        mean = moved.sum(axis=1) / np.maximum(active.sum(axis=1), 1)
-        moved -= active * np.where(full, mean, 0.0)[:, None]
-        moved *= self.inner[:, None]
-        if self.outer is not None:
-            moved += self.outer * self.beta * (self.beta * q).sum(axis=1)[:, None]
-        return moved
-
-
-def _within_simplex(t: Floats) -> Floats:
-    """The nearest point of β ≥ 0, Σβ ≤ 1 to each row."""
-    beta = np.maximum(t, 0.0)
-    over = np.flatnonzero(beta.sum(axis=1) > 1)
-    if len(over):
-        high = -np.sort(-t[over], axis=1)
-        ranks = np.arange(1, t.shape[1] + 1)
-        levels = (np.cumsum(high, axis=1) - 1) / ranks
-        last = (high > levels).sum(axis=1) - 1
-        beta[over] = np.maximum(t[over] - levels[np.arange(len(over)), last][:, None], 0.0)
-    return beta
-
-
-class _Search:
-    """Newton steps on the rounded function, at falling widths."""
-
-    def __init__(self, problem: Problem, norm: str, epochs: int, gap: float) -> None:
-        self.problem, self.norm, self.epochs, self.gap = problem, norm, epochs, gap
-        self.R = problem.radius()
-        self.own = (np.arange(problem.n_rows), problem.labels) if problem.is_joint else None
-        self.best_v = np.zeros(problem.dimension)
-        self.best_at = _at(problem, self.best_v.reshape(problem.shape), norm, epochs)
-        shape = (problem.n_rows, problem.n_classes) if problem.is_joint else problem.n_rows
-        most = np.full(shape, float(epochs))  # the best where all rows are 0
-        if self.own is not None:
-            most[self.own] = 0.0
-        self.dual, self.alpha = _below(problem, most, norm, epochs)
-        self.iterations = 0
-
-    @property
-    def done(self) -> bool:
-        return self.best_at.square - self.dual <= self.gap * self.best_at.square
-
-    def run(self, most: int, watch: Watch | None) -> None:
-        if not self.R:
-            return  # no v does anything
-        p = self.problem
-        v, m = self.best_v, self._scores(self.best_v)
-        for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5):
-            for _ in range(30):
-                if self.done or self.iterations >= most:
-                    return
-                self.iterations += 1
-                reach = math.sqrt(self.best_at.square)  # A so far: what smoothing is measured by
-                model = self._model(v, m, width, reach)
-                self._lower(model)
-                g = model.a * v - p.combine(model.alpha).ravel()
-                step = self._newton(v, g, model)
-                dm = self._scores(step, zero_own=True)
-                t = self._line(v, m, step, dm, width, reach, model.value, float(g @ step))
-                v, m = v + t * step, m + t * dm
-                self._upper(v, m)
-                if watch is not None:
-                    watch(f"between {self.dual:.6g} and {self.best_at.square:.6g}", None)
-                if (
-                    -float(g @ step) <= 1e-3 * self.gap * reach * (1 if self.norm == "l2" else reach)
-                    or t == 0
-                ):
-                    break
-
-    def _scores(self, v: Floats, *, zero_own: bool = False) -> Floats:
-        scores = self.problem.scores(v.reshape(self.problem.shape))
-        if zero_own and self.own is not None:
-            scores[self.own] = 0.0
-        return scores
-
-    def _upper(self, v: Floats, m: Floats) -> None:
-        at = _at(self.problem, v, self.norm, self.epochs, m)
-        if at.square < self.best_at.square:
-            # once more from v itself: scores that were added up step by step have drifted
-            at = _at(self.problem, v.reshape(self.problem.shape), self.norm, self.epochs)
-            if at.square < self.best_at.square:
-                self.best_at, self.best_v = at, v
-
-    def _lower(self, model: _Model) -> None:
-        value, alpha = _below(self.problem, model.alpha, self.norm, self.epochs)
-        if value > self.dual:
-            self.dual, self.alpha = value, alpha
-
-    # -- the rounded function
-    def _soft(self, m: Floats, width: float) -> tuple[Floats, Any]:
-        """Each row's hinge with its corners rounded, and its derivative β by the hinges of its pairs.
-
-        max over β ≥ 0, Σβ ≤ 1 of β·t − (μ/2)·‖β‖², which is within μ/2 of max(0, max t). The squares of two
-        classes' hinges have no corner to round.
-        """
-        t = 1 - m
-        if not self.problem.is_joint:
-            beta = (t > 0) * 1.0 if self.norm == "l2" else np.clip(t / width, 0.0, 1.0)
-            return beta * t - (0.0 if self.norm == "l2" else width / 2 * beta**2), beta
-        t[self.own] = -1e9 * (1 + float(np.abs(t[np.isfinite(t)]).max()))  # never the largest
-        beta = _within_simplex(t / width)
-        return (beta * t).sum(axis=1) - width / 2 * (beta**2).sum(axis=1), beta
-
-    def _value(self, v: Floats, m: Floats, width: float, reach: float) -> float:
-        slack = width * reach / 4
-        pull = self.R * math.sqrt(float(v @ v) + (slack / self.R) ** 2)
-        h = self._soft(m, width)[0]
-        if self.norm == "l2":
-            return pull + math.sqrt(self.epochs * float(h @ h) + slack**2)
-        return reach * pull + self.epochs * float(h.sum())
-
-    def _model(self, v: Floats, m: Floats, width: float, reach: float) -> _Model:
-        slack, e = width * reach / 4, self.epochs
-        size = math.sqrt(float(v @ v) + (slack / self.R) ** 2)
-        a, b = self.R / size, 1 / size**2
-        h, beta = self._soft(m, width)
-        each = np.ones_like(h) if self.norm == "l1" else h / math.sqrt(e * float(h @ h) + slack**2)
-        loss = 0.0 if self.norm == "l1" else math.sqrt(e * float(h @ h) + slack**2)
-        value = reach * self.R * size + e * float(h.sum()) if self.norm == "l1" else self.R * size + loss
-        a, c = (reach * a, 0.0) if self.norm == "l1" else (a, 1 / loss)
-        if self.problem.is_joint:
-            inner = e * each / width
-            outer = None if self.norm == "l1" else e / loss
-            return _Model(value, e * each[:, None] * beta, _Rivals(beta, inner, outer), a, b, c)
-        curve = (beta > 0) * (e / loss) if self.norm == "l2" else ((beta > 0) & (beta < 1)) * (e / width)
-        return _Model(value, e * each * beta, curve, a, b, c)
-
-    def _line(
-        self,
-        v: Floats,
-        m: Floats,
-        step: Floats,
-        dm: Floats,
-        width: float,
-        reach: float,
-        value: float,
-        slope: float,
-    ) -> float:
-        """The largest of 1, ½, ¼ … that lowers the function enough."""
-        t = 1.0
-        while t > 1e-10:
-            if self._value(v + t * step, m + t * dm, width, reach) <= value + 0.1 * t * slope:
-                return t
-            t /= 2
-        return 0.0
-
-    # -- its Newton equation
-    def _newton(self, v: Floats, g: Floats, model: _Model) -> Floats:
-        pull = model.a * v - g
-        if self.problem.dimension <= NARROW and not self.problem.is_joint:
-            H = self._squares(model.curve)
-            H -= model.c * np.outer(pull, pull) + model.a * model.b * np.outer(v, v)
-            np.einsum("ii->i", H)[:] += model.a
-            return _descent(H, g)
-        return self._conjugate(v, g, pull, model)
-
-    def _squares(self, curve: Floats) -> Floats:
-        """Zᵀ diag(curve) Z."""
-        p, d = self.problem, self.problem.n_features
-        factors = np.sqrt(curve if p.weights is None else curve * p.weights**2)
-        few = np.flatnonzero(factors)
-        X = p.X
-        if len(few) < p.n_rows // 2:
-            X, factors = X[few], factors[few]
-        H = np.zeros((p.width, p.width))
-        for begin in range(0, X.shape[0], HESSIAN_ROWS):
-            part = slice(begin, begin + HESSIAN_ROWS)
-            if is_sparse(X):
-                S = X[part].multiply(factors[part, None]).tocsr()
-                H[:d, :d] += (S.T @ S).toarray()
-            else:
-                S = X[part] * factors[part, None]
-                H[:d, :d] += S.T @ S
-            if p.bias:
-                H[d, :d] += p.bias * (factors[part] @ S)
-        if p.bias:
-            H[:d, d] = H[d, :d]
-            H[d, d] = p.bias**2 * float(factors @ factors)
-        return H
-
-    def _conjugate(self, v: Floats, g: Floats, pull: Floats, model: _Model) -> Floats:
-        """A step by conjugate gradients: enough of one to descend."""
-
-        def times(q: Floats) -> Floats:
-            out = model.a * (q - model.b * v * float(v @ q)) - model.c * pull * float(pull @ q)
-            product = self.problem.combine(model.curve * self._scores(q, zero_own=True))  # or `_Rivals`
-            return out + product.ravel()
-
-        step, r = np.zeros_like(g), -g
-        q, rr = r.copy(), float(r @ r)
-        enough = min(0.1, math.sqrt(length(g) / max(self.R, 1e-300))) ** 2 * rr
-        for _ in range(100):
-            Hq = times(q)
-            curvature = float(q @ Hq)
-            if curvature <= 0:
-                return step if step.any() else -g / model.a
-            step += rr / curvature * q
-            r -= rr / curvature * Hq
-            last, rr = rr, float(r @ r)
-            if rr <= enough:
-                break
-            q = r + rr / last * q
-        return step
-
-
-def _descent(H: Floats, g: Floats) -> Floats:
-    """−H⁻¹g for a positive definite H that rounding may have spoilt: lifted as far as is needed."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    scale = 1 / np.sqrt(np.maximum(np.diagonal(H), 1e-300))
-    unit = H * scale[:, None] * scale
-    for lift in (1e-14, 1e-11, 1e-8, 1e-4, 1.0):
-        try:
-            factor = cho_factor(unit + lift * np.eye(len(g)), overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            continue
-        step: Floats = -scale * cho_solve(factor, scale * g)
-        if float(step @ g) < 0:
-            return step
-    return -g * scale**2

@@ -1,20 +1,20 @@
-"""The run of a perceptron as data: what the proof of the bound is about, at every update.
+"""The run of a perceptron as data: the quantities in the proof of the bound, at every update.
 
-After k updates from w = 0 with steps on z_1 … z_k (whatever rows they were) and any unit vector u:
+After k updates from w = 0 with steps on z_1 … z_k (from any rows), for any unit vector u:
 
     w·u = Σ u·z_j ≥ k·γ            where γ is the smallest u·z of all rows: the lower line
     ‖w‖² ≤ k·R²                    since w·z ≤ 0 at a mistake: the upper curve √k·R
-    cos(w, u) = w·u/‖w‖ ≥ √k·γ/R   the floor, which reaches 1, and ends the run, at k = (R/γ)²
+    cos(w, u) = w·u/‖w‖ ≥ √k·γ/R   the floor; it reaches 1 at k = (R/γ)², which ends the run
 
 The margin rule updates while w·z ≤ β, so its upper curve is √(k·(R² + 2β)). The normalized rule has the same
 lines for the rows scaled to norm 1. Weights multiply z.
 
-Where u does not separate the rows (γ ≤ 0) the lower line is that of Freund and Schapire: with v along u and
+If u does not separate the rows (γ ≤ 0), the lower line is due to Freund and Schapire: with v along u and
 hinge_i = max(0, 1 − v·z_i), v·w ≥ Σ (1 − hinge) ≥ k − √k·‖hinge‖₂ over e copies of the rows, so
 
-    w·u ≥ (k − √(k·e)·H)/‖v‖       with H = ‖hinge(v)‖₂ over the rows once, e epochs begun
+    w·u ≥ (k − √(k·e)·H)/‖v‖       with H = ‖hinge(v)‖₂ over one copy of the rows, e epochs begun
 
-and the floor of the cosine is that divided by the upper curve, where it is not negative (else −1).
+and the floor of the cosine is the lower line divided by the upper curve, if that is not negative (else −1).
 """
 
 from __future__ import annotations
@@ -29,36 +29,38 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import is_sparse, row_bytes, rows_of
-from novikoff.exact.outward import at_most, ceil_text, margin_down, root_up, up
+from novikoff.data.arrays import is_sparse, raise_problem, row_bytes, rows_of
+from novikoff.modelfile.json_value import to_json_value
+from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
 from novikoff.proof import wholes
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.theory.hindsight import UNIT, best_length, losses_at
+from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
+from novikoff.theory.hindsight_search import UNIT
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.summary import theorem
-from novikoff.training.weights import Floats, Ints, Settings, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints, Settings, Weights
 
 Counts = npt.NDArray[np.int64]
 
 RULES = ("perceptron", "normalized", "margin")
-BUDGET = 1 << 28  # multiplications that margins may take where nobody says how many are wanted
-BLOCK_BYTES = 1 << 24  # of weight vectors that lie side by side when a run is replayed
+BUDGET = 1 << 28  # multiplications for margins, if `margins` is not given
+BLOCK_BYTES = 1 << 24  # size of a block of weight vectors when a run is replayed
 DIRECTION_SECONDS = 30.0  # for the default u
-WIDE = 4096  # coordinates from which sparse rows are replayed one by one
+WIDE = 4096  # from this many coordinates, sparse rows are replayed one by one
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A run, with one entry an update in every array.
+    """A run, with one entry per update in every array.
 
     The arrays are `example` (the row), `rival` (the class that lost, with three classes or more), `visit`
     (visits made before it) and `epoch` (from 1); then, after the update, `wu` = w·u, `norm` = ‖w‖, `cosine`
     with its `cosine_floor`, the `lower` line ≤ wu and the `upper` curve ≥ norm, and `margin`, the smallest
-    w·z/‖w‖ (NaN where it was not asked for). `upper` is infinite where it is beyond all floats.
+    w·z/‖w‖ (NaN if not computed). `upper` is infinite if it is beyond the range of floats.
     """
 
     example: Counts
@@ -77,8 +79,8 @@ class Trace:
     gamma: float  # the smallest u·z of all rows, scaled as the rule scales them
     radius: float  # R of the same rows
     form: str  # of the lower line: "novikoff", or "freund-schapire" where γ ≤ 0
-    v_norm: float  # ‖v‖ of that form; 1/γ in the other
-    slack: float  # H = ‖hinge(v)‖₂ over the rows once; 0 in the other
+    v_norm: float  # ‖v‖ for "freund-schapire"; 1/γ for "novikoff"
+    slack: float  # H = ‖hinge(v)‖₂ over one copy of the rows; 0 for "novikoff"
     n_rows: int
     n_visits: int
     mistakes: int
@@ -91,15 +93,15 @@ class Trace:
     beta: float  # of the margin rule
     bias: float  # the lifted coordinate c; 0: none
     classes: npt.NDArray[Any]
-    top: float = math.nan  # what stands above γ² in the rule's bound, rounded up; NaN: an older record
-    most: float = math.nan  # what the lines allow, rounded up; NaN: an older record
+    top: float = math.nan  # the numerator over γ² in the rule's bound, rounded up; NaN: an older record
+    most: float = math.nan  # the updates that the lines allow, rounded up; NaN: an older record
     heaviest: float = 1.0  # the largest weight of a row
 
     @property
     def bound(self) -> float:
-        """What the lines allow: updates ≤ top/γ², or Freund and Schapire's bound.
+        """The updates that the lines allow: top/γ², or Freund and Schapire's bound.
 
-        The latter for the epochs begun, or for the most visits of one row where an order repeats rows.
+        The latter is for the number of epochs begun, or the most visits to one row if an order repeats rows.
         """
         if not math.isnan(self.most):
             return self.most
@@ -111,13 +113,13 @@ class Trace:
 
     @property
     def formula(self) -> str:
-        """The rule's own bound, where u separates the rows."""
+        """The rule's bound if u separates the rows."""
         copies = 2 if len(self.classes) > 2 else 1
         return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, self.heaviest, copies)[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything by name, arrays as lists: what JSON can hold (NaN as None)."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        """All fields by name, for JSON: arrays as lists, and NaN as None."""
+        return {f.name: to_json_value(getattr(self, f.name)) for f in fields(self)}
 
     def to_json(self) -> str:
         """`to_dict` as JSON."""
@@ -125,10 +127,10 @@ class Trace:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trace:
-        """The trace that `to_dict` wrote."""
+        """The inverse of `to_dict`."""
         names = {f.name for f in fields(cls)}
-        if missing := names - data.keys() - {"top", "most", "heaviest"}:  # which came later
-            raise ValueError(f"this is no trace: it lacks {', '.join(sorted(missing))}.")
+        if missing := names - data.keys() - {"top", "most", "heaviest"}:  # added later
+            raise ValueError(f"this is not a trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
     def __str__(self) -> str:
@@ -152,15 +154,6 @@ class Trace:
 _FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w")
 _DTYPES: dict[str, Any] = dict.fromkeys(("example", "visit", "epoch", "order"), np.int64)
 _DTYPES |= dict.fromkeys(_FLOATS, np.float64) | {"rival": np.int32, "classes": None}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            flat = [x if math.isfinite(x) else None for x in value.ravel().tolist()]
-            return np.array(flat, dtype=object).reshape(value.shape).tolist()
-        return value.tolist()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _allowed(R: float, v_norm: float, slack: float, epochs: int) -> float:
@@ -200,30 +193,30 @@ def trace(
     sample_weight: Any = None,
     rounding: str = "never",
 ) -> Trace:
-    """Run a perceptron from w = 0 and keep what the proof of its bound looks at, update by update.
+    """Run a perceptron from w = 0 and record the quantities in the proof of its bound, update by update.
 
     Parameters
     ----------
     X, y : rows and labels, dense or sparse
     u : array of the lifted space, (coef, intercept), or a model, optional
-        The vector to compare with. By default the direction of the largest margin when the data are found to
+        The vector to compare with. By default, the direction of the largest margin if the data are found to
         be separable, else the best v in hindsight.
     rule : {'perceptron', 'normalized', 'margin'}
-        Those whose steps do not depend on w.
+        The rules whose steps do not depend on w.
     ties : {'positive', 'mistake'}
     order : {'cyclic', 'shuffle', 'worst'} or array of row numbers
-        An array is visited once, as it is.
+        An array is visited once, in its order.
     random_state : int, optional
         Seed of 'shuffle'.
     max_epochs, max_updates : int
-        When to stop; otherwise after an epoch without an update.
+        Limits; the run also ends after an epoch without an update.
     margin : float
         β of the margin rule.
     margins : int, optional
-        At how many updates, evenly spread, the last among them, the margin of w is computed: a pass over the
-        rows each. By default as many as take about a second.
+        The number of updates, evenly spaced and including the last, at which the margin of w is computed;
+        each takes one pass over the rows. The default takes about a second in total.
     fit_intercept, intercept_scaling, sample_weight
-        As in the estimators. Rows of weight 0 are removed, and rows are numbered without them.
+        As in the estimators. Rows of weight 0 are removed before rows are numbered.
     rounding : {'never', 'nearest'}
         Whether numbers that no double holds are refused, or rounded with a warning.
 
@@ -252,7 +245,7 @@ def trace(
     rows = problem.lifted()
     run = _Run(rows, Settings(rule=rule, ties=ties, margin=beta, bias_square=rows.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    return _Telling(problem, run).trace(u, margins)
+    return _TraceBuilder(problem, run).trace(u, margins)
 
 
 # ---- running -----------------------------------------------------------------------------------------
@@ -266,7 +259,7 @@ class _Run:
         self.native.record_updates()
         self.rows = rows_of(problem.X)
         self.converged = False
-        self.in_epochs = False  # whether every row is visited once before any is again
+        self.in_epochs = False  # whether every row is visited once before any is visited twice
         self.visited: list[Counts] | None = []
 
     def go(self, order: Any, seed: int | None, max_epochs: int, max_updates: int) -> None:
@@ -276,7 +269,7 @@ class _Run:
             if rows.ndim != 1 or rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= n)).any():
                 raise ValueError(f"order must hold row numbers from 0 to {n - 1}.")
             self.converged = self._epoch(np.ascontiguousarray(rows, dtype=np.int64), max_updates, first=True)
-            self.converged &= len(np.unique(rows)) == n  # nothing is known of rows that were not visited
+            self.converged &= len(np.unique(rows)) == n  # unvisited rows may be wrong
             return
         if order not in ("cyclic", "shuffle", "worst"):
             raise ValueError(
@@ -295,12 +288,12 @@ class _Run:
                 break
 
     def _epoch(self, order: Counts | None, max_updates: int, *, first: bool) -> bool:
-        """Visit rows until all were, or the updates are made; whether all were and none was updated."""
+        """Visit all rows, or until `max_updates`; whether all were visited without an update."""
         before, begin = self.native.updates, 0
         count = self.problem.n_rows if order is None else len(order)
         per_call = max(CALL_BYTES // (row_bytes(self.problem.X) * self.problem.n_classes), 1)
         while begin < count and self.native.updates < max_updates:
-            # no more visits than updates are left, so that there is never one too many
+            # at most as many visits as updates are left, so that the limit is never exceeded
             end = min(begin + per_call, count, begin + max_updates - self.native.updates)
             self._visit(order, begin, end, first)
             if self.visited is not None and order is not None:
@@ -309,22 +302,21 @@ class _Run:
         return begin == count and self.native.updates == before
 
     def _visit(self, order: Counts | None, begin: int, end: int, first: bool) -> None:
-        labels, weights = self.problem.labels, self.problem.weights
-        outcome = _core.epoch(self.native, self.rows, labels, weights, order, begin, end, first)
+        examples = _core.Examples(self.rows, self.problem.labels, self.problem.weights, order)
+        outcome = _core.epoch(self.native, examples, begin, end, first)
         raise_problem(*outcome, self.problem.X, self.native.largest_row)
 
     def _worst(self, max_visits: int, max_updates: int) -> None:
         p, visited = self.problem, []
-        problem, at, _ = _core.scan(self.native, self.rows, p.weights, None, 0, p.n_rows)
+        problem, at, _ = _core.scan(self.native, _core.Examples(self.rows, weights=p.weights), 0, p.n_rows)
         raise_problem(problem, at, p.X)
+        unweighted = _core.Examples(self.rows, p.labels)
         for _ in range(min(max_visits, max_updates)):
-            found = _core.smallest(
-                self.native.view(), self.rows, p.labels, None, None, 0, p.n_rows, False, False
-            )
+            found = _core.smallest(self.native.view(), unweighted, 0, p.n_rows, False, False)
             row, before = np.array([found[3]], dtype=np.int64), self.native.updates
             self._visit(row, 0, 1, False)
             if self.native.updates == before:
-                self.native.visits -= 1  # nothing violated, so nothing was visited
+                self.native.visits -= 1  # nothing was violated, so this was no visit
                 self.converged = True
                 break
             visited.append(row)
@@ -336,11 +328,11 @@ class _Run:
         return np.concatenate([np.zeros(0, dtype=np.int64), *self.visited])
 
 
-# ---- telling -----------------------------------------------------------------------------------------
-class _Telling:
-    """From the recorded updates to the figures, computed of 2^power times the z that were added.
+# ---- the trace ---------------------------------------------------------------------------------------
+class _TraceBuilder:
+    """From the recorded updates to the figures, computed for 2^power times the z that were added.
 
-    `rows` has those, of sizes that floats can square.
+    `rows` has these scaled z, whose squares are floats.
     """
 
     def __init__(self, problem: Problem, run: _Run) -> None:
@@ -359,14 +351,14 @@ class _Telling:
         p, rows, run = self.problem, self.rows, self.run
         w = run.problem.vector(run.learner.coef(), run.learner.intercept())
         vector = direction(self.given, self._default() if u is None else u)[0]
-        vector = times(vector, -math.frexp(float(np.abs(vector).max()))[1])  # whose products are floats
+        vector = times(vector, -math.frexp(float(np.abs(vector).max()))[1])  # so that its products are floats
         gamma, wide = self._gamma(vector)
         along = unit(vector)
         scores = rows.scores(along)
         heaviest = 1.0 if self.given.weights is None else float(self.given.weights.max())
         top = theorem(run.settings, p.radius_square()[1], heaviest, 2 if p.is_joint else 1)[1]
         step, long = root_up(top), root_up(top * Fraction(4) ** self.power)  # √k times it: the upper curve
-        R = step if run.settings.rule == "normalized" else p.radius()  # whose z are of norm 1 up to rounding
+        R = step if run.settings.rule == "normalized" else p.radius()  # its z have norm 1 up to rounding
         k = np.arange(1.0, len(self.row) + 1)
         epoch = self._epochs()
         last = int(epoch[-1]) if len(epoch) else 1
@@ -425,7 +417,7 @@ class _Telling:
         )
 
     def _gamma(self, u: Floats) -> tuple[float, float]:
-        """The margin of u, rounded down, and that of 2^power·z."""
+        """The margin of u, rounded down, for z and for 2^power·z."""
         p = self.problem
         if p.is_moderate:
             gamma = p.margin(u)
@@ -441,7 +433,7 @@ class _Telling:
         return gamma, wide
 
     def _down(self, figures: Floats) -> Floats:
-        """Figures of 2^power·z as those of z, rounded down."""
+        """Figures for 2^power·z converted to figures for z, rounded down."""
         near = times(figures, -self.power)
         return np.where(times(near, self.power) > figures, np.nextafter(near, -math.inf), near)
 
@@ -450,14 +442,14 @@ class _Telling:
         powers = {"X and intercept_scaling": -math.frexp(max(p.largest, p.bias))[1]}
         powers |= {} if p.weights is None else {"sample_weight": -math.frexp(float(p.weights.max()))[1]}
         powers |= {"margin": sum(powers.values()) + powers["X and intercept_scaling"]} if beta else {}
-        said = ", ".join(f"{name} by 2**{power}" for name, power in powers.items())
+        changes = ", ".join(f"{name} by 2**{power}" for name, power in powers.items())
         return OverflowError(
-            "the longest row, or w, is longer than the largest float, so that its norm cannot be told: "
-            f"multiply {said}, which changes no update unless a value vanishes."
+            "the longest row, or w, is longer than the largest float, so its norm cannot be computed: "
+            f"multiply {changes}, which changes no update unless a value vanishes."
         )
 
     def _epochs(self) -> Counts:
-        """Copies of the rows begun when each update happened: how often some row had been visited."""
+        """For each update, the number of copies of the rows begun: the most visits to any row so far."""
         order = self.run.order()
         if order is None or self.run.in_epochs:
             return self.visit // self.problem.n_rows + 1
@@ -471,7 +463,7 @@ class _Telling:
         return begun[self.visit]
 
     def _default(self) -> Floats:
-        """The direction of the largest margin where one separates the rows, else the best v in hindsight."""
+        """The direction of the largest margin if the rows are separable, else the best v in hindsight."""
         p = self.problem
         w = self.run.problem.vector(self.run.learner.coef(), self.run.learner.intercept())
         found = solve_margin(p, gap=1e-4, time_limit=DIRECTION_SECONDS, start_u=w if w.any() else None)
@@ -482,7 +474,7 @@ class _Telling:
 
     # -- w after every update
     def _replay(self, margins: int | None) -> tuple[Floats, Floats]:
-        """‖w‖ after every update, and the margin of w after those that were chosen."""
+        """‖w‖ after every update, and the margin of w after the chosen ones."""
         count = len(self.row)
         norms, found = np.empty(count), np.full(count, math.nan)
         wanted = self._wanted(margins)
@@ -510,7 +502,7 @@ class _Telling:
         return float(by_row(self.rows, self.rows.scores(w.reshape(self.rows.shape))).min()) / norm
 
     def _in_blocks(self, norms: Floats, found: Floats, wanted: Any) -> None:
-        """Prefix sums of the z, a block at a time: each w is the one before plus z, as in training."""
+        """Prefix sums of the z in blocks: each w is the previous one plus z, as in training."""
         p, size = self.rows, max(BLOCK_BYTES // (8 * self.rows.dimension), 1)
         w = np.zeros((1, p.dimension))
         for begin in range(0, len(norms), size):
@@ -523,7 +515,7 @@ class _Telling:
                 found[begin + k] = self._measure(ws[k + 1], float(norms[begin + k]))
 
     def _one_by_one(self, norms: Floats, found: Floats, wanted: Any) -> None:
-        """‖w + z‖² = ‖w‖² + 2w·z + ‖z‖², measured anew where a margin is and every thousand updates."""
+        """‖w + z‖² = ‖w‖² + 2w·z + ‖z‖², recomputed at every margin and every thousand updates."""
         w, square, block = np.zeros(self.rows.dimension), 0.0, 1000
         for begin in range(0, len(norms), block):
             z = self.rows.signed_rows(self.pairs[begin : begin + block]).tocsr()

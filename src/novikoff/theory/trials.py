@@ -1,8 +1,7 @@
-"""What the perceptron does when it is tried: in many orders, and on rows held out."""
+"""Trials of the perceptron: in many orders, and on held-out rows."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features, NumberedFeatures
+from novikoff.proof.clock import Clock
 from novikoff.proof.problem import Problem
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
@@ -22,36 +22,21 @@ from novikoff.training.weights import Model, Settings
 
 Counts = npt.NDArray[np.int64]
 
-LEAST_ORDERS = 3  # that are tried however long they take
-MOST_ROWS = 100_000  # of which rows are held out
-EPOCHS = 5  # of every way that is tried on rows held out
+LEAST_ORDERS = 3  # orders that are tried regardless of the time limit
+MOST_ROWS = 100_000  # the most rows used in the trials with held-out rows
+EPOCHS = 5  # for every way in those trials
 HELD_OUT = 0.25
-
-
-class Clock:
-    """Seconds that are left of a limit."""
-
-    def __init__(self, limit: float | None) -> None:
-        self.end = float("inf") if limit is None else time.monotonic() + limit
-
-    @property
-    def left(self) -> float:
-        return max(self.end - time.monotonic(), 0.0)
-
-    def part(self, share: float) -> float | None:
-        """This share of what is left, as a limit for something else: a moment at least."""
-        return None if self.end == float("inf") else max(share * self.left, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """Mistakes in each of some random orders of the rows."""
+    """Mistakes in each of several random orders of the rows."""
 
     rule: str
     mistakes: Counts
     epochs: Counts
     converged: npt.NDArray[np.bool_]
-    one_pass: bool  # one epoch each, since no number of them would end
+    one_pass: bool  # one epoch each, because training would not converge
 
     @property
     def quartiles(self) -> tuple[float, float, float]:
@@ -76,7 +61,7 @@ class Orders:
 def run(
     problem: Problem, rule: str, ties: str, *, max_epochs: int, order: str, seed: int, clock: Clock
 ) -> tuple[Model, Run]:
-    """One fit, which ends early when the time is up; its weights are those of `problem.lifted()`."""
+    """One fit, which ends early at the time limit; its weights are for `problem.lifted()`."""
     problem = problem.lifted()
     settings = Settings(rule=rule, ties=ties, bias_square=problem.bias**2)
     plan = Plan(
@@ -101,9 +86,9 @@ def in_orders(
     seed: int,
     clock: Clock,
 ) -> Iterator[list[Orders]]:
-    """Try the rules on the same random orders, until there are `n_orders` or the time is up.
+    """Try the rules on the same random orders, until `n_orders` or the time limit is reached.
 
-    Yields what is known after every order. A rule ends where its weights would overflow.
+    Yields the results after every order. A rule is dropped when its weights would overflow.
     """
     made: dict[str, list[tuple[int, int, bool]]] = {rule: [] for rule in rules}
     for k in range(n_orders):
@@ -134,20 +119,20 @@ def in_orders(
 # ---- rows held out -----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Way:
-    """A way to learn, by the names of the parameters."""
+    """A way to learn, as parameters of an estimator."""
 
     rule: str = "perceptron"
     average: bool = False
     scale: str | None = None
 
     def __str__(self) -> str:
-        said = [self.rule] + ["averaged"] * self.average + ([f"scale {self.scale}"] if self.scale else [])
-        return ", ".join(said)
+        parts = [self.rule] + ["averaged"] * self.average + ([f"scale {self.scale}"] if self.scale else [])
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Errors of a way on rows held out."""
+    """Errors of a way on held-out rows."""
 
     way: Way
     errors: int
@@ -182,8 +167,8 @@ def held_out(
 ) -> Iterator[Trial]:
     """Try each way on three quarters of the rows, and count its errors on the others.
 
-    At most `MOST_ROWS` rows are used, and a random part of them where there are more. A way is left out
-    where its weights, or the squares that it is scaled by, would overflow.
+    If there are more than `MOST_ROWS` rows, a random sample of that size is used. A way is left out if its
+    weights, or the squares in its scaling, would overflow.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(problem.n_rows)[:MOST_ROWS]
@@ -197,7 +182,7 @@ def held_out(
             return
         try:
             a, b = _scaled(way.scale, learned.X, judged.X, features)
-        except ValueError:  # squares that cannot be added up
+        except ValueError:  # sums of squares overflow
             continue
         a, b = replace(learned, X=a).lifted(), replace(judged, X=b).lifted()
         settings = Settings(rule=way.rule, ties=ties, bias_square=a.bias**2, average=way.average)

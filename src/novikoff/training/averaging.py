@@ -1,7 +1,7 @@
-"""The mean of a run's weights, from the last ones and one running sum.
+"""The mean of a run's weights, from the last weights and one running sum.
 
-With w the weights after T visits and u the sum of all updates, each times the visits made before it, the
-mean of the weights after each visit is w̄ = (T·w − u)/T.
+Let w be the weights after T visits, and u the sum of all updates, each times the number of visits before it.
+Then the mean of the weights after each visit is w̄ = (T·w − u)/T.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def mean_weights(weights: Floats, sums: Floats, visits: float) -> Floats:
         mean /= visits
         beyond = ~np.isfinite(mean)
         if beyond.any():
-            largest = np.finfo(np.float64).max  # which rounding alone can exceed
+            largest = np.finfo(np.float64).max  # only rounding can exceed it
             mean[beyond] = np.clip(weights[beyond] - sums[beyond] / visits, -largest, largest)
     return mean
 
 
 def per_visit(scores: Floats, visits: float) -> Floats:
-    """(n, columns) scores divided by the visits; rounding loses no sign and no first of the highest.
+    """(n, columns) scores divided by the visits; rounding changes no sign and no argmax.
 
     >>> per_visit(np.array([[-5e-324, 5e-324, 1e-323]]), 4.0)
     array([[-5.e-324,  5.e-324,  1.e-323]])

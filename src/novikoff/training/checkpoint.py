@@ -1,11 +1,11 @@
-"""Checkpoints: a fit under way, kept so that it can be taken up again and end with the very same bits.
+"""Checkpoints: the saved state of an unfinished fit. A resumed fit ends with the same bits.
 
-A checkpoint holds everything that later decisions depend on: the model with its counts, the classes met so
-far, the scaling, how many rows of which epoch are done, and what the epochs before did. Names need not be
-kept: they get their columns in the order of the rows, and the rows are read again. It is replaced as a whole,
-so that a process killed at any moment leaves the last one or the one before.
+A checkpoint holds everything that later decisions depend on: the model with its counts, the classes seen so
+far, the scaling, the position in the current epoch, and the history of earlier epochs. Feature names are not
+stored: columns are numbered in the order of the rows, which are read again. The file is replaced atomically,
+so a process killed at any moment leaves either the latest checkpoint or the previous one.
 
-`Keeping` is the file, whatever is kept in it; `Checkpoint` a fit that reads a source.
+`CheckpointFile` is the file, whatever its content; `Checkpoint` is for a fit that reads a source.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,13 +26,14 @@ from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import canonical, parse, read_file, write_file
-from novikoff.parameters.table import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS, FILE_PARAMETERS
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS
 from novikoff.training import state as training_state
-from novikoff.training.linear import Fitting
+from novikoff.training.linear import LinearTrainer
 
 
-class Passing(Protocol):
-    """What a checkpoint has to know of the examples of a stream."""
+class StreamedExamples(Protocol):
+    """The attributes of streamed examples that a checkpoint needs."""
 
     source: Source
     classes: StreamClasses
@@ -46,22 +48,22 @@ class Passing(Protocol):
 
 
 @dataclass
-class Keeping:
-    """Where a fit under way is kept, and of which fit it is.
+class CheckpointFile:
+    """Where the state of an unfinished fit is stored, and to which fit it belongs.
 
     Parameters
     ----------
     folder : Path
-        Made when it is not there.
+        Created if it does not exist.
     parameters : dict
-        How the fit was asked for, as far as it matters to the outcome: a fit asked for in another way does
-        not go on from this checkpoint.
+        The parameters of the fit that affect its outcome. A fit with other parameters is not resumed from
+        this checkpoint.
     """
 
     folder: Path
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    kind = "checkpoint"  # what the file says it holds
+    kind = "checkpoint"  # as stored in the file
 
     @property
     def path(self) -> Path:
@@ -71,46 +73,46 @@ class Keeping:
         return self.path.exists()
 
     def remove(self) -> None:
-        """The fit has come to its end."""
+        """Delete the file, when the fit has ended."""
         self.path.unlink(missing_ok=True)
 
     def write(self, source: dict[str, Any], facts: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Replace the checkpoint by these facts and arrays of a fit on `source`: what tells the data."""
+        """Replace the checkpoint by these facts and arrays; `source` identifies the data."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.path, facts | {"parameters": self.parameters, "source": source}, arrays, self.kind)
 
     def read(self, source: dict[str, Any], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What was written last; a ValueError where it is of another fit, or of other data than `source`."""
+        """The facts and arrays; a ValueError if they belong to another fit or to other data than `source`."""
         facts, arrays = read_file(self.path, self.kind)
         kept, now = facts.get("parameters"), parse(canonical(self.parameters).encode())
         if not isinstance(kept, dict):
             raise ValueError(
-                f"{self.path}: the checkpoint does not say of which fit it is; remove it to begin anew."
+                f"{self.path}: the checkpoint does not identify its fit; remove it to start again."
             )
-        kept = {key: _starts_as(key) for key in now} | kept  # what an older version did not know was so
+        kept = {key: _default_of(key) for key in now} | kept  # older versions lack some
         changed = [key for key in sorted({*kept, *now}) if kept.get(key) != now.get(key)]
         if changed:
             listed = ", ".join(f"{key} was {kept.get(key)!r} and is {now.get(key)!r}" for key in changed)
-            raise ValueError(f"{self.path}: the checkpoint is of another fit: {listed}.")
+            raise ValueError(f"{self.path}: the checkpoint belongs to another fit: {listed}.")
         if facts.get("source") != source:
-            raise ValueError(f"{self.path}: the checkpoint is of other data than {name} holds now.")
+            raise ValueError(f"{self.path}: the checkpoint belongs to other data than those of {name}.")
         return facts, arrays
 
     @contextmanager
-    def believing(self) -> Iterator[None]:
-        """What cannot be made of facts and arrays, whatever they are, is a ValueError in one line."""
+    def reading(self) -> Iterator[None]:
+        """Turn any error in reading facts and arrays into a ValueError of one line."""
         try:
             yield
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-            said = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:200]
             raise ValueError(
-                f"{self.path}: the checkpoint cannot be read ({said}); remove it to begin anew."
+                f"{self.path}: the checkpoint cannot be read ({reason}); remove it to start again."
             ) from None
 
 
 @dataclass
-class Checkpoint(Keeping):
-    """A fit that reads a source, kept after every so many rows.
+class Checkpoint(CheckpointFile):
+    """The checkpoint of a fit that reads a source, written every `every` rows.
 
     Parameters
     ----------
@@ -122,73 +124,74 @@ class Checkpoint(Keeping):
     _last: tuple[int, int] = (0, 0)  # epoch and row of the last one
     _digest: str = ""
 
-    def after_block(self, fitting: Fitting, passing: Passing, rows: int) -> None:
-        """Keep the fit when it is time to; `rows` of the epoch are done."""
+    def after_block(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
+        """Write a checkpoint if one is due; `rows` of the epoch are done."""
         epoch, row = self._last
-        if passing.epochs != epoch:
+        if examples.epochs != epoch:
             row = 0
         if rows - row >= self.every:
-            self.save(fitting, passing, rows)
-            self._last = passing.epochs, rows
+            self.save(trainer, examples, rows)
+            self._last = examples.epochs, rows
 
-    def save(self, fitting: Fitting, passing: Passing, rows: int) -> None:
-        """Keep the fit now."""
-        self._digest = self._digest or passing.source.digest()
-        source = {"digest": self._digest, "size": passing.source.size}
-        classes = np.asarray(passing.classes.labels)
+    def save(self, trainer: LinearTrainer, examples: StreamedExamples, rows: int) -> None:
+        """Write a checkpoint now."""
+        self._digest = self._digest or examples.source.digest()
+        source = {"digest": self._digest, "size": examples.source.size}
+        classes = np.asarray(examples.classes.labels)
         parts = {
-            "model": training_state.model_state(fitting.model, under_way=True),
+            "model": training_state.model_state(trainer.model, under_way=True),
             "classes": data_state.classes_state(classes),
         }
-        if passing.scaling is not None:
-            parts["scaling"] = passing.scaling.state()
-        facts: dict[str, Any] = {name: said for name, (said, _) in parts.items()}
+        if examples.scaling is not None:
+            parts["scaling"] = examples.scaling.state()
+        facts: dict[str, Any] = {name: stated for name, (stated, _) in parts.items()}
         facts |= {
-            "class_weight": passing.class_weight,
-            "surveyed": passing.surveyed,
-            "heaviest": passing.heaviest,
-            "visited": passing.visited,
+            "class_weight": examples.class_weight,
+            "surveyed": examples.surveyed,
+            "heaviest": examples.heaviest,
+            "visited": examples.visited,
             "rows": rows,
             "n_labels": len(classes),
-            "history": fitting.history,
-            "before": list(fitting.before),
-            "began": list(fitting.began.items()),
-            "settled_at": list(fitting.settled_at.items()),
-            "weighted": passing.weighted,
+            "history": trainer.history,
+            "before": list(trainer.before),
+            "began": list(trainer.began.items()),
+            "settled_at": list(trainer.settled_at.items()),
+            "weighted": examples.weighted,
         }
-        if fitting.digest is not None:
-            facts["digest"] = [f"{fitting.digest.value:016x}", fitting.digest.count]
+        if trainer.digest is not None:
+            facts["digest"] = [f"{trainer.digest.value:016x}", trainer.digest.count]
         arrays: dict[str, Any] = {}
         for name, (_, held) in parts.items():
             arrays |= checks.under(name, held)
         self.write(source, facts, arrays)
 
-    def restore(self, fitting: Fitting, passing: Passing) -> None:
-        """Put the fit where it was when the checkpoint was written.
+    def restore(self, trainer: LinearTrainer, examples: StreamedExamples) -> None:
+        """Restore the state of the fit when the checkpoint was written.
 
-        Raises a ValueError where the checkpoint is of another fit, or is not one; the fit is of no use then.
+        Raises a ValueError if the checkpoint belongs to another fit or is damaged; then discard the fit.
         """
-        self._digest = passing.source.digest()
-        source = {"digest": self._digest, "size": passing.source.size}
-        facts, arrays = self.read(source, passing.source.name)
-        with self.believing():
-            self._take(facts, arrays, fitting, passing)
+        self._digest = examples.source.digest()
+        source = {"digest": self._digest, "size": examples.source.size}
+        facts, arrays = self.read(source, examples.source.name)
+        with self.reading():
+            self._restore_from(facts, arrays, trainer, examples)
 
-    def _take(
-        self, facts: dict[str, Any], arrays: dict[str, Any], fitting: Fitting, passing: Passing
+    def _restore_from(
+        self,
+        facts: dict[str, Any],
+        arrays: dict[str, Any],
+        trainer: LinearTrainer,
+        examples: StreamedExamples,
     ) -> None:
-        """All of it, checked before the fit is touched."""
-
-        def part(name: str) -> tuple[dict[str, Any], Any]:
-            return checks.fact(facts, name, dict), checks.sub(name, arrays)
-
+        """Check the whole state, then change the fit."""
+        part = partial(checks.part, facts, arrays)
         model = training_state.model_from_state(*part("model"))
         labels = data_state.classes_from_state(*part("classes"), checks.count(facts, "n_labels"))
         scaling = data_state.scaling_from_state(*part("scaling")) if "scaling" in facts else None
         weight = facts.get("class_weight")
         if weight is not None:
-            said = checks.fact(facts, "class_weight", dict)
-            weight = {label: checks.number(said, label, 0.0) for label in said}
+            weights = checks.fact(facts, "class_weight", dict)
+            weight = {label: checks.number(weights, label, 0.0) for label in weights}
         surveyed, heaviest = (
             checks.fact(facts, "surveyed", bool),
             checks.number(facts, "heaviest", 0.0),
@@ -200,28 +203,28 @@ class Checkpoint(Keeping):
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and checks.fact(facts, "weighted", bool)
         seen = checks.digest_of_rows(facts, "digest") if "digest" in facts else None
-        passing.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
-        passing.classes.seen = None
-        passing.scaling, passing.class_weight, passing.surveyed = scaling, weight, surveyed
-        passing.heaviest, passing.visited, passing.skip = heaviest, visited, rows
-        fitting.model, fitting.history, passing.epochs = model, history, len(history)
-        fitting.checked = passing.epochs > 0
-        fitting.before = before[0], before[1]
-        fitting.began, fitting.settled_at, passing.weighted = began, settled, weighted
+        examples.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
+        examples.classes.seen = None
+        examples.scaling, examples.class_weight, examples.surveyed = scaling, weight, surveyed
+        examples.heaviest, examples.visited, examples.skip = heaviest, visited, rows
+        trainer.model, trainer.history, examples.epochs = model, history, len(history)
+        trainer.checked = examples.epochs > 0
+        trainer.before = before[0], before[1]
+        trainer.began, trainer.settled_at, examples.weighted = began, settled, weighted
         if seen is None:  # a checkpoint of an earlier version
-            fitting.digest = None
-        elif fitting.digest is not None:
-            fitting.digest.value, fitting.digest.count = seen
+            trainer.digest = None
+        elif trainer.digest is not None:
+            trainer.digest.value, trainer.digest.count = seen
 
 
 def _pairs(facts: dict[str, Any], name: str) -> dict[int, int]:
-    """Whole numbers by whole numbers."""
+    """A dictionary from integers to integers."""
     pairs = [checks.counts({name: pair}, name, 2) for pair in checks.fact(facts, name, list)]
     return {pair[0]: pair[1] for pair in pairs}
 
 
-def _starts_as(name: str) -> Any:
-    """The default of a parameter, as JSON says it."""
+def _default_of(name: str) -> Any:
+    """The default of a parameter, as read back from JSON."""
     for table in (FILE_PARAMETERS, DISTRIBUTED_PARAMETERS, DISTRIBUTED_TAGGER_PARAMETERS):
         if name in table:
             return parse(canonical(table[name].default).encode())

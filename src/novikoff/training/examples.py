@@ -1,7 +1,4 @@
-"""What a run goes over, epoch after epoch: the rows of a matrix, in any order.
-
-The rows of a source are in `streaming`.
-"""
+"""The examples of a run: the rows of a matrix, in any order. Those of a source are in `streaming`."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ from novikoff.training.weights import Floats, Ints, Model
 
 Order = npt.NDArray[np.int64]
 
-CALL_BYTES = 1 << 26  # memory one native call goes over: a small part of a second, then Python may interrupt
+CALL_BYTES = 1 << 26  # bytes of rows per native call: a fraction of a second, then Python may interrupt
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
 
 
-class Visit(NamedTuple):
-    """Rows for one native call: those of `order` from `begin` to `end`, or of X itself without one."""
+class Batch(NamedTuple):
+    """The rows of one native call: `order[begin:end]`, or rows `begin` to `end` of X without an order."""
 
     X: Any
     rows: _core.Rows
@@ -35,58 +32,58 @@ class Visit(NamedTuple):
     order: Order | None
     begin: int
     end: int
-    where: Callable[[int], str] | None = None  # what messages call a row; None: by its number
+    where: Callable[[int], str] | None = None  # the name of a row in messages; None: its number
 
 
 def weighted(weights: Floats | None) -> Order | None:
-    """The rows that have a weight; None for all of them."""
+    """The rows whose weight is not 0; None for all rows."""
     return None if weights is None or weights.all() else np.flatnonzero(weights).astype(np.int64)
 
 
 def not_all_one(weights: Floats | None) -> bool:
-    """Whether a row that is learned from has another weight than 1."""
+    """Whether some row has a weight other than 0 and 1."""
     return weights is not None and bool(((weights != 1) & (weights != 0)).any())
 
 
 class Examples(ABC):
-    """What a fit goes over, again and again: arrays, or the blocks of a source."""
+    """What a fit visits in every epoch: the rows of arrays, or the blocks of a source."""
 
     heaviest: float  # the largest weight of a row
-    weighted = False  # whether a weight is not 1
-    turned = False  # whether rows were noted as those of the first class that turned out to be the second's
-    digest: _core.Digest | None = None  # of the rows, while the first epoch goes over them
-    shuffled_in_blocks = 0  # rows a block, where only blocks and what is in them are shuffled
-    held_out: tuple[Any, Ints] | None = None  # rows that judge when to stop
-    can_repeat = True  # whether there can be a second pass
+    weighted = False  # whether some weight is not 1
+    turned = False  # whether rows were recorded as of the first class that turned out to be of the second
+    digest: _core.Digest | None = None  # of the rows, during the first epoch
+    shuffled_in_blocks = 0  # rows per block, if blocks and the rows within each are shuffled; else 0
+    held_out: tuple[Any, Ints] | None = None  # for early stopping
+    can_repeat = True  # whether a second pass is possible
 
     @abstractmethod
-    def epoch(self, model: Model) -> Iterator[Visit]:
-        """Every row once, in the order of learning. The model may grow between two visits."""
+    def epoch(self, model: Model) -> Iterator[Batch]:
+        """Every row once, in the order of learning. The model may grow between batches."""
 
     @abstractmethod
-    def each(self) -> Iterator[Visit]:
-        """Every row once, as they lie."""
+    def as_stored(self) -> Iterator[Batch]:
+        """Every row once, in storage order."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """Rows that an epoch visits, once one has been completed."""
+        """The number of rows visited per epoch; known after the first epoch."""
 
     @abstractmethod
     def errors(self, model: Model) -> int | None:
-        """Rows that the averaged weights get wrong; None where counting them is not worth a pass."""
+        """Training errors of the averaged weights; None where counting them is not worth a pass."""
 
     def copies(self, epochs: int) -> int:
-        """How often one row was visited, at most, in so many epochs."""
+        """The largest number of visits to one row in this many epochs."""
         return epochs
 
     def aside(self) -> Seen:
-        """The rows held out, as a ledger knows them."""
+        """The held-out rows, as a ledger records them."""
         return Seen()
 
 
 class ArrayExamples(Examples):
-    """Rows of a matrix; those of weight 0 are left out."""
+    """Rows of a matrix, without those of weight 0."""
 
     def __init__(
         self, X: Any, labels: Ints, weights: Floats | None, plan: Plan, model: Model | None = None
@@ -98,7 +95,7 @@ class ArrayExamples(Examples):
         self.rows = rows_of(X)
         self.heaviest = 1.0 if weights is None else float(weights.max())
         self.weighted = not_all_one(weights)
-        self.times: Order | None = None  # visits by row, where some have more than one an epoch
+        self.times: Order | None = None  # visits per row, if a row can have several per epoch
         size = row_bytes(X)
         n_classes = 1 if model is None else model.n_classes
         self.per_call = max(CALL_BYTES // (size * max(n_classes // 4, 1)), 1)
@@ -107,7 +104,7 @@ class ArrayExamples(Examples):
             self.shuffled_in_blocks = block
 
     def _hold_out(self) -> None:
-        """Set aside a share of every class; the rest is learned from."""
+        """Hold out a share of every class."""
         rows = np.arange(len(self.labels)) if self.kept is None else self.kept
         classes = [rows[self.labels[rows] == c] for c in np.unique(self.labels[rows])]
         kept, held = hold_out(classes, self.plan.validation_fraction, self.plan.rng, "of every class")
@@ -118,34 +115,34 @@ class ArrayExamples(Examples):
     def count(self) -> int:
         return self.X.shape[0] if self.kept is None else len(self.kept)
 
-    def _calls(self, order: Order | None, count: int) -> Iterator[Visit]:
+    def _batches(self, order: Order | None, count: int) -> Iterator[Batch]:
         for begin in range(0, count, self.per_call):
             end = min(begin + self.per_call, count)
             check_mapped(self.X)
-            yield Visit(self.X, self.rows, self.labels, self.weights, order, begin, end)
+            yield Batch(self.X, self.rows, self.labels, self.weights, order, begin, end)
 
-    def each(self) -> Iterator[Visit]:
-        return self._calls(self.kept, self.count)
+    def as_stored(self) -> Iterator[Batch]:
+        return self._batches(self.kept, self.count)
 
-    def epoch(self, model: Model | None = None) -> Iterator[Visit]:
+    def epoch(self, model: Model | None = None) -> Iterator[Batch]:
         rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
         if self.plan.order == "cyclic":
-            yield from self.each()
+            yield from self.as_stored()
         elif self.plan.order == "draw":
             drawn = rng.integers(0, count, count)
             order = drawn if kept is None else kept[drawn]
             self.visit_again(order)
-            yield from self._calls(order, count)
+            yield from self._batches(order, count)
         elif block:
             for start in rng.permutation(np.arange(0, count, block)):
                 inside = start + rng.permutation(min(block, count - start))
-                yield from self._calls(inside if kept is None else kept[inside], len(inside))
+                yield from self._batches(inside if kept is None else kept[inside], len(inside))
         else:
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
-            yield from self._calls(order, count)
+            yield from self._batches(order, count)
 
     def visit_again(self, rows: Order) -> None:
-        """Count visits of these rows, where an epoch may visit a row more than once."""
+        """Count visits to these rows, if an epoch may visit a row more than once."""
         if self.times is None:
             self.times = np.zeros(self.X.shape[0], dtype=np.int64)
         np.add.at(self.times, rows, 1)
@@ -154,15 +151,16 @@ class ArrayExamples(Examples):
         return epochs if self.times is None else int(self.times.max())
 
     def add_to(self, digest: _core.Digest) -> None:
-        """All rows that are learned from, without learning."""
-        for visit in self.each():
-            digest.add(visit.rows, visit.labels, visit.weights, visit.order, visit.begin, visit.end)
+        """Add all training rows to a digest, without learning."""
+        for batch in self.as_stored():
+            examples = _core.Examples(batch.rows, batch.labels, batch.weights, batch.order)
+            digest.add(examples, batch.begin, batch.end)
 
     def aside(self) -> Seen:
         if self.held_out is None:
             return Seen()
         digest = _core.Digest()
-        digest.add(self.rows, self.labels, self.weights, self.held, 0, len(self.held))
+        digest.add(_core.Examples(self.rows, self.labels, self.weights, self.held), 0, len(self.held))
         return Seen.of(digest)
 
     def errors(self, model: Model) -> int:

@@ -17,8 +17,8 @@ def hold_out(
 ) -> tuple[Indices, Indices]:
     """The examples to learn from and those to hold out, both in ascending order.
 
-    Of each group of m examples, ⌈fraction·m⌉ are drawn without replacement and held out. The groups are the
-    classes where there are classes, otherwise all examples together; `what` names a group in messages.
+    From each group of m examples, ⌈fraction·m⌉ are drawn without replacement and held out. Each class is a
+    group; without classes, all examples form one group. `what` describes a group in messages.
 
     >>> kept, held = hold_out([np.arange(10)], 0.25, np.random.default_rng(0), "of the examples")
     >>> len(kept), len(held)

@@ -1,12 +1,12 @@
-"""What the counts of a model are counts of, and which theorems may therefore be put beside them.
+"""The record of what the counts of a model count, and so of the theorems that apply to them.
 
-The bounds on mistakes speak of a run: from w = 0, on certain rows, each visited so often. A `Ledger` is kept
-with the weights and says what the run was; `missing` says which hypothesis of a theorem it does not meet.
+The bounds on mistakes are about a run: from w = 0, on certain rows, with a number of visits to each. A
+`Ledger` is stored with the weights and records the run; `missing` names a hypothesis that it does not meet.
 
-Rows are known by a digest (`native/digest.h`, and in plain Python `reference/digest.py`) of their values,
-labels and weights. It is a sum over rows, so it does not depend on how they are stored, in which order they
-come or how they are cut into blocks, chunks and shards: no theorem here does. And the digest of e passes is e
-times that of one, so that any number of passes, by `fit`, `partial_fit` or both, is recognised as what it is.
+Rows are identified by a digest (`native/digest.h`; in plain Python `reference/digest.py`) of their values,
+labels and weights. It is a sum over rows, so it does not depend on their storage, order, or division into
+blocks, chunks and shards; neither does any theorem here. The digest of e passes is e times the digest of one
+pass, so any number of passes, by `fit`, `partial_fit` or both, is recognised.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any, NamedTuple
 from novikoff import _core
 
 MODULUS = 1 << 64
-INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and are chosen without a look at it
+INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and do not depend on the rows
 
 STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
-UNKNOWN_ROWS = "which rows the model learned from is not known"
-OTHER_ROWS = "the model learned from other rows too"
-WEIGHTED = "rows had weights, which the theorems of the passive-aggressive rules do not know"
-UNKNOWN_WEIGHTS = "whether rows had weights is not known"
+UNKNOWN_ROWS = "the training rows of the model are unknown"
+OTHER_ROWS = "the model was also trained on other rows"
+WEIGHTED = "rows had weights, which the theorems of the passive-aggressive rules do not cover"
+UNKNOWN_WEIGHTS = "it is unknown whether rows had weights"
 GREW = "a third class came after updates of two, which the theorem of this rule does not cover"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Rows with their labels and weights, as often as they come, by the digest of their values.
+    """Rows with their labels and weights, counted with repetitions, identified by their digest.
 
     >>> Seen(5, 2) + Seen(7, 1) == Seen(4, 1) * 3
     True
@@ -53,18 +53,18 @@ class Seen:
 class Call(NamedTuple):
     """What one call learned from, and how."""
 
-    rows: Seen | None  # once each; None: not known
-    copies: int  # no row was updated on more often
+    rows: Seen | None  # once each; None: unknown
+    copies: int  # the most updates on any row
     order: str
     heaviest: float = 1.0  # the largest weight of a row
-    weighted: bool = False  # whether a weight is not 1
-    held_out: Seen = Seen()  # rows that judged when to stop
-    first_mistakes: int | None = None  # of its first epoch, where that is one pass of one learner
-    dropped: float = 0.0  # updates counted that the weights do not hold: they were put back, or mixed
+    weighted: bool = False  # whether some weight is not 1
+    held_out: Seen = Seen()  # for early stopping
+    first_mistakes: int | None = None  # in its first epoch, if that is one pass of one learner
+    dropped: float = 0.0  # counted updates that are not in the weights: those were restored, or mixed
 
 
 class Ledger(NamedTuple):
-    """What a model's run was, over all calls.
+    """The record of a model's run over all calls.
 
     Examples
     --------
@@ -80,25 +80,25 @@ class Ledger(NamedTuple):
 
     from_zero: bool = True
     calls: int = 0
-    learned: Seen | None = Seen()  # every row at least as often as it was updated on; None: not known
-    held_out: Seen = Seen()  # rows that judged when to stop, as often
-    last: Seen | None = None  # what the last call learned from, once each
-    first: Seen | None = None  # what the first pass went over, where it was one of `INDEPENDENT` from w = 0
-    first_mistakes: int = 0  # and what it counted
-    orders: tuple[str, ...] = ()  # that were used
+    learned: Seen | None = Seen()  # every row at least as often as it was updated on; None: unknown
+    held_out: Seen = Seen()  # rows held out for early stopping, as often
+    last: Seen | None = None  # the rows of the last call, once each
+    first: Seen | None = None  # the rows of the first pass, if its order is in `INDEPENDENT` and w was 0
+    first_mistakes: int = 0  # the mistakes of that pass
+    orders: tuple[str, ...] = ()  # all that were used
     heaviest: float = 0.0  # the largest weight of a row
-    weighted: bool | None = False  # whether a row had another weight than 1; None: not known
+    weighted: bool | None = False  # whether some weight was not 1; None: unknown
     grown: bool = False  # from two classes to more, after updates
-    dropped: float | None = 0.0  # updates counted that the weights do not hold; None: not known
+    dropped: float | None = 0.0  # counted updates that are not in the weights; None: unknown
 
     @classmethod
     def unknown(cls, *, from_zero: bool = True, weighted: bool | None = None, grown: bool = False) -> Ledger:
-        """Of a model that was learned where rows were not noted down, or (`weighted` is None) nothing was."""
+        """The ledger of a model with unrecorded rows, or (`weighted` is None) with no record at all."""
         dropped = None if weighted is None else 0.0
         return cls(from_zero, 1, None, heaviest=1.0, weighted=weighted, grown=grown, dropped=dropped)
 
     def after(self, call: Call) -> Ledger:
-        """With one more call."""
+        """The ledger after one more call."""
         rows, learned = call.rows, None
         if rows is not None and self.learned is not None:
             learned = self.learned + (rows if call.copies == 1 else rows * call.copies)
@@ -118,9 +118,9 @@ class Ledger(NamedTuple):
         return ledger
 
     def copies_of(self, rows: Seen | None) -> int | None:
-        """e, where all updates were of these rows, none of which was updated on more than e times.
+        """e, if all updates were on these rows, with at most e updates on each; else, or if unknown, None.
 
-        Rows that were only held out may be among them. None where it was otherwise, or is not known.
+        The rows may include some that were only held out.
         """
         if self.learned is None or rows is None or not rows.count:
             return None
@@ -131,10 +131,9 @@ class Ledger(NamedTuple):
         return None
 
     def missing(self, rule: str, rows: Seen | None = None) -> str:
-        """Which hypothesis of the rule's theorem is not met, in words; empty where none is missing.
+        """A hypothesis of the rule's theorem that is not met, in words; empty if all are met.
 
-        The theorem is one about `rows`; without them, about all rows that were learned from, whatever they
-        were.
+        The theorem is about `rows`; without them, about all rows learned from.
         """
         if not self.from_zero:
             return STARTED_ELSEWHERE
@@ -149,23 +148,23 @@ class Ledger(NamedTuple):
         return ""
 
     def missing_for_last(self, rule: str) -> str:
-        """The same where the theorem is about the rows of the last call."""
-        if self.last is None and (said := self.missing(rule)):
-            return said
+        """`missing` for the rows of the last call."""
+        if self.last is None and (reason := self.missing(rule)):
+            return reason
         return UNKNOWN_ROWS if self.last is None else self.missing(rule, self.last)
 
     # -- as facts of a file
     def facts(self) -> dict[str, Any]:
-        """All of it as JSON can say it."""
-        said = self._asdict() | {"orders": list(self.orders)}
+        """The ledger as JSON values."""
+        facts = self._asdict() | {"orders": list(self.orders)}
         for name in ("learned", "held_out", "last", "first"):
             rows: Seen | None = getattr(self, name)
-            said[name] = None if rows is None else [f"{rows.digest:016x}", rows.count]
-        return said
+            facts[name] = None if rows is None else [f"{rows.digest:016x}", rows.count]
+        return facts
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> Ledger:
-        """The ledger that `facts` was taken from; a ValueError where that cannot be."""
+        """The inverse of `facts`; a ValueError if they are not valid."""
         try:
             known = {name: facts[name] for name in cls._fields}
             for name in ("learned", "held_out", "last", "first"):
@@ -198,5 +197,5 @@ _KINDS = {
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= 1 << 62:
-        raise TypeError(f"{value!r} is no count")
+        raise TypeError(f"{value!r} is not a count")
     return value

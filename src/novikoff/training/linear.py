@@ -1,7 +1,7 @@
-"""How linear weights are learned from rows: one epoch, the most violated row, the verdict.
+"""Learning linear weights from rows: one epoch, the most violated row, the verdict.
 
-`fit` trains a fresh model and gives it up on error, so that nothing half-trained is ever seen;
-`learn` continues a model in place after checking everything it is about to read.
+`fit` trains a fresh model and discards it on error, so no half-trained model is ever returned;
+`learn` continues a model in place after checking all its input.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -18,47 +16,47 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import check_mapped, in_order, row_bytes, rows_of
-from novikoff.data.threads import threads
-from novikoff.exact.outward import UNIT, down, margin_down
-from novikoff.training import loop
+from novikoff.data.arrays import UnsortedIndices, check_mapped, in_order, raise_problem, row_bytes, rows_of
+from novikoff.data.threads import results, threads
+from novikoff.outward import UNIT, down, margin_down
 from novikoff.training.examples import (
     CALL_BYTES,
     ArrayExamples,
+    Batch,
     Examples,
     Order,
-    Visit,
     not_all_one,
     weighted,
 )
 from novikoff.training.ledger import Call, Seen
+from novikoff.training.loop import EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
-from novikoff.training.weights import Floats, Ints, Model, Settings, UnsortedIndices, Weights, raise_problem
+from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
-TINY = 2.0**-960  # products that are that small may have been rounded to 0 on the way
+TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
 
 
-Outcome = tuple[str, int]  # a problem and its row; no problem: ""
+Outcome = tuple[str, int]  # a problem ("": none) and its row
 
 
 def native_calls(
     model: Model,
-    visit: Visit,
+    batch: Batch,
     settled_at: dict[int, int],
     *,
     first: bool,
     digest: _core.Digest | None = None,
 ) -> list[tuple[Weights, Callable[[], Outcome]]]:
-    """The calls that learn from a visit, each with its learner.
+    """The calls that learn from a batch, each with its learner.
 
-    `first` checks the rows too, and adds them to a digest.
-    `settled_at` has the learners whose last epoch made no update: nor will this, and they need no call.
+    With `first`, the rows are also checked and added to the digest. The learners in `settled_at` made no
+    update in the last epoch; they will not make any in this one, and need no call.
     """
-    _, rows, labels, weights, order, begin, end, _ = visit
-    if digest is not None and model.apart:  # a learner apart knows only its own class
-        digest.add(rows, labels, weights, order, begin, end)
+    _, rows, labels, weights, order, begin, end, _ = batch
+    if digest is not None and model.apart:  # one-vs-rest: a learner sees only its own labels
+        digest.add(_core.Examples(rows, labels, weights, order), begin, end)
         digest = None
     calls: list[tuple[Weights, Callable[[], Outcome]]] = []
     for k, learner in enumerate(model.learners):
@@ -66,19 +64,19 @@ def native_calls(
         if settled_at.get(k) == native.updates:
             native.visits += end - begin
         else:
-            own = model.labels(labels, k)
-            call = partial(_core.epoch, native, rows, own, weights, order, begin, end, first, digest)
+            own = _core.Examples(rows, model.labels(labels, k), weights, order)
+            call = partial(_core.epoch, native, own, begin, end, first, digest)
             calls.append((learner, call))
     return calls
 
 
-def check_outcome(learner: Weights, visit: Visit, outcome: Outcome) -> None:
-    """Raise what a native call found wrong."""
-    raise_problem(*outcome, visit.X, learner.native.largest_row, visit.where)
+def check_outcome(learner: Weights, batch: Batch, outcome: Outcome) -> None:
+    """Raise the problem that a native call reported."""
+    raise_problem(*outcome, batch.X, learner.native.largest_row, batch.where)
 
 
 def settled(model: Model, began: dict[int, int]) -> dict[int, int]:
-    """The learners that made no update since they had `began[k]`, and how many they have."""
+    """The learners whose number of updates is still `began[k]`, and this number."""
     made = [learner.native.updates for learner in model.learners]
     return {k: n for k, n in enumerate(made) if began.get(k) == n}
 
@@ -88,7 +86,7 @@ class Found(NamedTuple):
 
     value: float
     row: int
-    wrong: bool  # whether some row is
+    wrong: bool  # whether some row is misclassified
     least: Fraction | float  # the value rounded down
 
 
@@ -103,29 +101,30 @@ def smallest(
     guarded: bool = False,
     stop: bool = True,
 ) -> Found:
-    """The smallest weight·d of all rows, as `learner` sees them.
+    """The smallest weight·d over all rows, for `learner`.
 
-    `weighted` counts each row with its weight, `unit` scales it to norm 1 as well.
+    `weighted` multiplies each row by its weight; `unit` also scales it to norm 1.
     """
     native, best = learner.native.view(), (math.inf, True, -1)
     wrong = False
     least: Fraction | float = math.inf
-    for visit in examples.each():
-        labels = model.labels(visit.labels, part)
-        weights = visit.weights if weighted else None
+    for batch in examples.as_stored():
+        labels = model.labels(batch.labels, part)
+        weights = batch.weights if weighted else None
         if unit:
-            norms = _core.row_norms(visit.rows, learner.settings.bias_square)
+            norms = _core.row_norms(batch.rows, learner.settings.bias_square)
             with np.errstate(over="ignore"):
                 weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
+        own = _core.Examples(batch.rows, labels, weights, batch.order)
         problem, at, value, row, hurts, erred, lower = _core.smallest(
-            native, visit.rows, labels, weights, visit.order, visit.begin, visit.end, guarded, stop
+            native, own, batch.begin, batch.end, guarded, stop
         )
-        raise_problem(problem, at, visit.X, where=visit.where)
+        raise_problem(problem, at, batch.X, where=batch.where)
         wrong, least = wrong | erred, min(least, lower)
         best = min(best, (value, value == 0 and not hurts, row)) if row >= 0 else best
         if wrong and stop:
             break
-    if 0 < best[0] < TINY:  # too small to be told from 0: the same of w times a power of two
+    if 0 < best[0] < TINY:  # perhaps rounded to 0: repeat with w times a power of two
         coef, intercept = learner.coef(), learner.intercept()
         largest = max(float(np.abs(coef).max(initial=0.0)), float(np.abs(intercept).max(initial=0.0)))
         power = 900 - math.frexp(largest)[1]
@@ -151,9 +150,9 @@ def fit(
     start: Model | None = None,
     init: tuple[Floats, Floats] | None = None,
 ) -> tuple[Model, Run]:
-    """Train on all rows until an epoch passes without an update, or the plan ends it.
+    """Train on all rows until an epoch makes no update, or the plan ends training.
 
-    `start` continues a copy of a model and of its counts; `init` starts from given weights.
+    `start` is a model, of which a copy is continued with its counts; `init` gives initial weights.
     """
     state = plan.rng.bit_generator.state
     for attempt in range(2):
@@ -164,7 +163,7 @@ def fit(
             model.grow(n_classes)
         try:
             examples = ArrayExamples(X, labels, weights, plan, model)
-            return model, loop.train(Fitting(model, examples, plan), plan)
+            return model, train(LinearTrainer(model, examples, plan), plan)
         except UnsortedIndices:
             if attempt:
                 raise
@@ -173,19 +172,19 @@ def fit(
     raise AssertionError("unreachable")
 
 
-class Fitting(loop.Learner):
-    """A linear model under training: the model, what it learns from, and how far it has come."""
+class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
+    """A linear model in training: the model, its examples, and the progress."""
 
     def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
         self.model, self.examples, self.plan = model, examples, plan
         self.holds_out = examples.held_out is not None
-        self.before = model.total("mistakes"), model.total("updates")  # when the epoch began
-        self.began: dict[int, int] = {}  # by learner: updates made when the epoch began
-        self.settled_at: dict[int, int] = {}  # and when an epoch passed without one
-        self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: not known
-        self.checked = False  # whether an epoch has been over all rows
-        self.history: list[Record] = []  # of the epochs before, in a fit that is resumed
-        self.dropped = 0  # updates made after those that early stopping kept
+        self.before = model.total("mistakes"), model.total("updates")  # at the start of the epoch
+        self.began: dict[int, int] = {}  # per learner: updates at the start of the epoch
+        self.settled_at: dict[int, int] = {}  # per learner: updates, if its last epoch made none
+        self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: unknown
+        self.checked = False  # whether an epoch over all rows has ended
+        self.history: list[Record] = []  # of the earlier epochs, in a resumed fit
+        self.dropped = 0  # updates after the weights that early stopping kept
         self.norm: float | None = None
         if plan.record_updates:
             for learner in model.learners:
@@ -198,7 +197,7 @@ class Fitting(loop.Learner):
         run.shuffled_in_blocks = examples.shuffled_in_blocks
 
     def call(self, run: Run) -> Call:
-        """What this fit adds to the ledger. The rows are known once an epoch has been over all of them."""
+        """The ledger entry of this fit. The rows are known after an epoch over all of them."""
         examples, history = self.examples, run.history
         return Call(
             Seen.of(self.digest) if history and self.digest is not None and not examples.turned else None,
@@ -212,37 +211,33 @@ class Fitting(loop.Learner):
         )
 
     # -- one epoch
-    def epoch(self) -> loop.Epoch:
+    def epoch(self) -> Epoch:
         model, first, digest = self.model, not self.checked, None if self.checked else self.digest
         if digest is not None and self.plan.order == "draw" and isinstance(self.examples, ArrayExamples):
             self.examples.add_to(digest)  # an epoch need not visit all of them
             digest = None
         self.examples.digest = digest
         jobs = min(threads(self.plan.n_jobs), len(model.learners))
-        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-            for visit in self.examples.epoch(model):
-                for k, learner in enumerate(model.learners):  # there may be more than at the visit before
-                    self.began.setdefault(k, learner.native.updates)
-                calls = native_calls(model, visit, self.settled_at, first=first, digest=digest)
-                running = [(learner, pool.submit(call).result if pool else call) for learner, call in calls]
-                outcomes = []
-                for learner, call in running:
-                    outcomes.append((learner, call()))
-                for learner, outcome in outcomes:
-                    check_outcome(learner, visit, outcome)
+        for batch in self.examples.epoch(model):
+            for k, learner in enumerate(model.learners):  # there may be new ones
+                self.began.setdefault(k, learner.native.updates)
+            calls = native_calls(model, batch, self.settled_at, first=first, digest=digest)
+            outcomes = list(results((call for _, call in calls), jobs))
+            for (learner, _), outcome in zip(calls, outcomes, strict=True):
+                check_outcome(learner, batch, outcome)
         self.settled_at = settled(model, self.began)
         self.began = {}
         return self._counted(len(self.settled_at) == len(model.learners))
 
-    def _counted(self, converged: bool) -> loop.Epoch:
+    def _counted(self, converged: bool) -> Epoch:
         self.checked = True
         mistakes, updates = (self.model.total(n) - b for n, b in zip(COUNTED, self.before, strict=True))
         self.before = self.before[0] + mistakes, self.before[1] + updates
         if updates or self.norm is None:
             self.norm = self.model.norm()
-        return loop.Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
+        return Epoch(converged, {"mistakes": mistakes, "updates": updates, "norm": self.norm})
 
-    def worst(self) -> loop.Epoch:
+    def worst(self) -> Epoch:
         calm, examples = 0, self.examples
         assert isinstance(examples, ArrayExamples)
         if not self.checked:
@@ -256,18 +251,17 @@ class Fitting(loop.Learner):
                 before = learner.native.updates
                 order = np.array([row], dtype=np.int64)
                 visits_before = learner.native.visits
-                problem, at = _core.epoch(
-                    learner.native, examples.rows, labels, examples.weights, order, 0, 1, False
-                )
+                own = _core.Examples(examples.rows, labels, examples.weights, order)
+                problem, at = _core.epoch(learner.native, own, 0, 1)
                 raise_problem(problem, at, examples.X, learner.native.largest_row)
                 if learner.native.updates == before:
-                    learner.native.visits = visits_before  # nothing violated, so nothing was visited
+                    learner.native.visits = visits_before  # nothing was violated, so this was no visit
                     calm += 1
                     break
                 examples.visit_again(order)
         return self._counted(calm == len(self.model.learners))
 
-    # -- what came of it
+    # -- the outcome
     def held_out_score(self) -> float:
         assert self.examples.held_out is not None
         X, labels = self.examples.held_out
@@ -288,19 +282,19 @@ class Fitting(loop.Learner):
             learner.reset_norm()
 
     def judge(self, run: Run) -> None:
-        """Check the last weights strictly and exactly against every row, up to the first that is wrong."""
+        """Check the last weights strictly and exactly against the rows, up to the first error."""
         if self.examples.can_repeat:
             judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
 
 
 class Smallest(Protocol):
-    """`smallest` of a model and examples, wherever these are."""
+    """`smallest` for a given model and examples, wherever they are stored."""
 
     def __call__(self, learner: Weights, part: int, **how: bool) -> Found: ...
 
 
 def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
-    """The verdict on the last weights: a witness, its margin, and what is wrong still."""
+    """Record the verdict on the last weights: the witness, its margin, and the training errors."""
     witnesses, margins, unit = [], [], []
     consistent, strict = True, True
     for k, learner in enumerate(model.learners):
@@ -316,13 +310,13 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
         if wrong or value <= 0:
             break
         if learner.settings.rule == "normalized":
-            slack = (learner.native.most_stored + 16) * 4 * UNIT  # of a row's norm, and of a division by it
+            slack = (learner.native.most_stored + 16) * 4 * UNIT  # for a row's norm and a division by it
             unit.append(margin_down(down(Fraction(find(learner, k, unit=True)[3]) * (1 - slack)), low, high))
     (run.margin, run.v_square), run.unit_margin = min(margins), min(unit, default=(math.nan,))[0]
     if strict and len(margins) == len(model.learners):
         run.verdict = "separated"
     elif model.upper_square() == 0 and model.ledger.copies_of(model.ledger.last) is not None:
-        # a sum of the y·x is 0, by Gordan's theorem, and of these rows
+        # the steps τ·y·x on these rows sum to 0: inseparable by Gordan's theorem
         run.verdict = "inseparable"
     run.consistent = consistent and len(margins) == len(model.learners)
     if len(witnesses) == len(model.learners):
@@ -336,7 +330,7 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
 
 
 def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:
-    """A copy that raises every tied score through the bias, by half of what the others can spare."""
+    """A copy whose bias raises every tied score, by half of what the other scores can spare."""
     spare = find(learner, part, weighted=False, guarded=True, stop=False)[0]
     lifted = learner.copy()
     k = learner.n_classes
@@ -346,7 +340,7 @@ def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:
     return lifted
 
 
-# ---- going on ----------------------------------------------------------------------------------------
+# ---- continuing --------------------------------------------------------------------------------------
 def scan(
     model: Model,
     X: Any,
@@ -357,18 +351,19 @@ def scan(
     labels: Ints | None = None,
     digest: _core.Digest | None = None,
 ) -> bool:
-    """Check rows without learning from them, and take over their norms; whether updates could overflow.
+    """Check rows and record their norms without learning; return whether updates could overflow.
 
-    With their labels they are added to a digest.
+    If `labels` are given, the rows are added to the digest.
     """
     first = model.learners[0].native
     before = first.seen
     risky = False
+    examples = _core.Examples(rows, labels, weights, kept)
     count = rows.n if kept is None else len(kept)
     for begin in range(0, count, per_call):
         end = min(begin + per_call, count)
         check_mapped(X)
-        problem, row, risk = _core.scan(first, rows, weights, kept, begin, end, labels, digest)
+        problem, row, risk = _core.scan(first, examples, begin, end, digest)
         if problem:
             first.seen = before
             raise_problem(problem, row, X)
@@ -377,6 +372,18 @@ def scan(
         learner.native.take(first)
         risky |= learner.native.weight_norm > 2.0**900
     return risky
+
+
+def sound(X: Any) -> Any:
+    """X, checked to be finite, with sorted indices if sparse; an array of objects is returned unchanged."""
+    if X.ndim == 2:
+        native = Weights(2, X.shape[1], Settings()).native
+        try:
+            problem, row, _ = _core.scan(native, _core.Examples(rows_of(X)), 0, X.shape[0])
+            raise_problem(problem, row, X)
+        except UnsortedIndices:
+            return sound(in_order(X))
+    return X
 
 
 def learn(
@@ -390,9 +397,8 @@ def learn(
 ) -> Run:
     """One pass over the rows, in their order, continuing `model` in place.
 
-    `turned`: the only class before these rows, learned as the first of two, is the second.
-    Every row is checked before the first is learned from; should an update overflow, the model is
-    put back as it was.
+    `turned`: the only class so far, learned as the first of two, is now the second.
+    All rows are checked before learning begins; if an update overflows, the model is restored.
     """
     kept = weighted(weights)
     rows = rows_of(X)
@@ -411,11 +417,9 @@ def learn(
         model.grow(n_classes)
     mistakes, updates = -model.total("mistakes"), -model.total("updates")
     for k, learner in enumerate(model.learners):
-        own = model.labels(labels, k)
+        own = _core.Examples(rows, model.labels(labels, k), weights, kept)
         for begin in range(0, n, per_call):
-            problem, row = _core.epoch(
-                learner.native, rows, own, weights, kept, begin, min(begin + per_call, n), False
-            )
+            problem, row = _core.epoch(learner.native, own, begin, min(begin + per_call, n))
             if problem:
                 if backup is not None:
                     vars(model).update(vars(backup))

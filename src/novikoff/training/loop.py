@@ -1,8 +1,8 @@
-"""The loop over epochs: records, stopping, early stopping, interrupts. Every family is trained by it.
+"""The loop over epochs, for every family: records, stopping, early stopping, interrupts.
 
-A family gives the loop a `Learner`: what one epoch is, how weights are kept and put back, and how they are
-judged at the end. The loop knows nothing else of it. No other module loops over epochs, except the plain
-twins, `theory.trace` and `tuning`.
+A family passes a `Trainer` to the loop, which defines one epoch and the final check of the weights. The loop
+uses nothing else of it. No other module loops over epochs, except the plain twins, `theory.trace` and
+`tuning`.
 """
 
 from __future__ import annotations
@@ -17,89 +17,103 @@ from novikoff.training.run import Record, Run
 
 
 class Epoch(NamedTuple):
-    """What one epoch came to."""
+    """The outcome of one epoch."""
 
     converged: bool
     counts: Record  # mistakes, updates, the norm of w, and whatever else the family records
 
 
-class Learner(ABC):
-    """What the loop trains: weights, and the examples that they are learned from."""
-
-    holds_out = False  # whether examples were held out, to decide when to stop
+class Trainer(ABC):
+    """Weights in training, and the examples from which they are learned."""
 
     @abstractmethod
     def epoch(self) -> Epoch:
-        """Learn once from the examples."""
-
-    def worst(self) -> Epoch:
-        """As many updates as there are examples, each of the most violated; converged: none is any more."""
-        raise NotImplementedError
-
-    def held_out_score(self) -> float:
-        """How good the weights that predict are on the examples held out."""
-        raise NotImplementedError
-
-    def snapshot(self) -> Any:
-        """The weights of now, to be restored."""
-        raise NotImplementedError
-
-    def restore(self, snapshot: Any) -> None:
-        """Put weights back. The counts stay: they are of the whole run."""
-        raise NotImplementedError
+        """Run one epoch."""
 
     def keep(self, run: Run) -> None:  # noqa: B027  (most have nothing to write)
-        """Write a checkpoint, where one is written after every epoch."""
+        """Write a checkpoint, if the family writes one after every epoch."""
 
     def finish(self, run: Run) -> None:  # noqa: B027  (most have nothing to note)
-        """Note what was learned from; also after an interrupt."""
+        """Record the examples in the ledger; also after an interrupt."""
 
     @abstractmethod
     def judge(self, run: Run) -> None:
-        """Put the last weights beside every example, and write the verdict into `run`."""
+        """Check the last weights against every example, and write the verdict into `run`."""
 
 
-def train(learner: Learner, plan: Plan, run: Run | None = None, *, judged: bool = True) -> Run:
-    """Learn until an epoch converges, or the plan ends it; then judge the weights, if asked to.
+class WorstFirstTrainer(Trainer):
+    """A trainer that can always visit the most violated example (``order="worst"``)."""
 
-    `run` is that of a checkpoint to resume from.
+    @abstractmethod
+    def worst(self) -> Epoch:
+        """As many updates as there are examples, each on the most violated; converged if none is violated."""
 
-    An interrupt (Ctrl-C) ends the run where it is, with weights that can be used, and is noted in it.
+
+class EarlyStoppingTrainer(Trainer):
+    """A trainer that can hold out examples for early stopping."""
+
+    holds_out: bool  # whether examples were held out
+
+    @abstractmethod
+    def held_out_score(self) -> float:
+        """The score on the held-out examples of the weights used by `predict`."""
+
+    @abstractmethod
+    def snapshot(self) -> Any:
+        """A copy of the current weights for `restore`."""
+
+    @abstractmethod
+    def restore(self, snapshot: Any) -> None:
+        """Restore weights. The counts stay, because they describe the whole run."""
+
+
+def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool = True) -> Run:
+    """Learn until an epoch converges, or the plan ends training; then judge the weights if `judged`.
+
+    `run` is the run so far when a fit is resumed from a checkpoint.
+
+    An interrupt (Ctrl-C) ends the run at once, with usable weights, and is recorded in it.
     """
     run = Run() if run is None else run
+    learn_once = trainer.epoch
+    if plan.order == "worst":
+        if not isinstance(trainer, WorstFirstTrainer):
+            raise ValueError("order='worst' is not possible here: examples are read one by one.")
+        learn_once = trainer.worst
+    validated = trainer if isinstance(trainer, EarlyStoppingTrainer) and trainer.holds_out else None
     best, snapshot, since_best = -1.0, None, 0
     try:
         while not run.converged and len(run.history) < plan.max_epochs:
             started = time.perf_counter()
-            run.converged, counts = learner.worst() if plan.order == "worst" else learner.epoch()
+            run.converged, counts = learn_once()
             record = {"epoch": len(run.history) + 1} | counts | {"seconds": time.perf_counter() - started}
             run.history.append(record)
-            if learner.holds_out:
-                record["validation_score"] = score = learner.held_out_score()
+            if validated is not None:
+                record["validation_score"] = score = validated.held_out_score()
                 since_best += 1
                 if score > best:
-                    best, snapshot, since_best = score, learner.snapshot(), 0
-            learner.keep(run)
+                    best, snapshot, since_best = score, validated.snapshot(), 0
+            trainer.keep(run)
             if plan.verbose:
                 print(record_line(record), file=sys.stderr)
             stop = plan.callback is not None and plan.callback(record) is True
             if stop or since_best >= plan.n_epochs_no_change:
                 break
-        if since_best:
-            learner.restore(snapshot)
+        if validated is not None and since_best:
+            validated.restore(snapshot)
     except KeyboardInterrupt:
         run.interrupted = True
-    learner.finish(run)
+    trainer.finish(run)
     try:
         if judged and not run.interrupted:
-            learner.judge(run)
+            trainer.judge(run)
     except KeyboardInterrupt:
         run.interrupted = True
     return run
 
 
 def record_line(record: Record) -> str:
-    """An epoch in one line: what of this it has, in this order.
+    """An epoch in one line: those of the following that it has, in this order.
 
     >>> record_line({"epoch": 3, "mistakes": 1200, "updates": 1200, "norm": 2.5, "seconds": 0.25})
     'epoch    3:     1,200 mistakes     1,200 updates  norm 2.5  0.250 s'

@@ -1,4 +1,4 @@
-"""How to go over the examples, and when to stop."""
+"""The order of the examples, and the stopping criteria."""
 
 from __future__ import annotations
 
@@ -8,20 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.parameters.common import PARAMETERS
+from novikoff.parameters.parameter import from_parameters
 from novikoff.training.run import Record
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A NumPy Generator from any `random_state` that scikit-learn accepts."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    return np.random.default_rng(random_state)
 
 
 @dataclass
 class Plan:
-    """How to go over the rows, and when to stop."""
+    """The order of the rows, and the stopping criteria."""
 
-    max_epochs: int = 1000
-    order: str = "shuffle"
+    max_epochs: int = PARAMETERS["max_epochs"].default
+    order: str = PARAMETERS["order"].default
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_epochs_no_change: int = 5
-    n_jobs: int | None = None
-    verbose: int = 0
-    callback: Callable[[Record], Any] | None = None
+    early_stopping: bool = PARAMETERS["early_stopping"].default
+    validation_fraction: float = PARAMETERS["validation_fraction"].default
+    n_epochs_no_change: int = PARAMETERS["n_epochs_no_change"].default
+    n_jobs: int | None = PARAMETERS["n_jobs"].default
+    verbose: int = PARAMETERS["verbose"].default
+    callback: Callable[[Record], Any] | None = PARAMETERS["callback"].default
     record_updates: bool = False
+
+    @classmethod
+    def of(cls, owner: Any, **given: Any) -> Plan:
+        """The plan given by the parameters of an estimator or a command; `given` overrides them."""
+        return from_parameters(cls, owner, **{"rng": generator(owner.random_state)} | given)

@@ -1,4 +1,4 @@
-"""What a fit has to say for itself: counts beside the bounds, the margin's bracket, the verdict."""
+"""The report of a fit: counts with their bounds, the bracket of the margin, the verdict."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from novikoff.exact.outward import ceil_count, ceil_text, floor_count, floor_text
+from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.training.run import Run
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a family knows of its weights, beside what every `Run` knows: see `Report` for each."""
+    """The figures that a family adds to those of every `Run`; see `Report` for each."""
 
     rule: str
     n_features: int
@@ -25,7 +25,7 @@ class Figures:
     bound: str
     bound_lower: float
     bound_upper: float
-    margin: float | None = None  # None: that of the run
+    margin: float | None = None  # None: as in the run
     settled: tuple[int, int] | None = None  # decisions by compensated sums and by the accumulator, if counted
     what: str = "rows"
     log2_radius: float | None = None
@@ -35,7 +35,7 @@ class Figures:
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
-    """The report on `run`; `name` and `order` are shown as they are."""
+    """The report on `run`; `name` and `order` are shown unchanged."""
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     settled = figures.settled if timed and figures.settled is not None else (None, None)
     own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled")}
@@ -52,7 +52,7 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         training_errors=run.training_errors,
         compensated=settled[0],
         accumulator=settled[1],
-        order=f"{figures.what} as they came" if run.as_given else order,
+        order=f"{figures.what} in the order of arrival" if run.as_given else order,
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,
@@ -61,13 +61,13 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a fit. `str(report)` reads well, `report.to_dict()` is for machines.
+    """The outcome of a fit: `str(report)` for people, `report.to_dict()` for programs.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
-    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite when nothing was separated, and
-    `bound_lower` when γ ≤ 0 was proved: then nothing separates the data, and there is no bound. Brackets are
-    rounded outward, and so are the digits that are shown of them. A bound is
-    stated only where the run meets the theorem's hypotheses; otherwise `missing` says which one it does not.
+    the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite if the data were not separated.
+    `bound_lower` is infinite if γ ≤ 0 was proved: then nothing separates the data, and there is no bound.
+    Brackets and their printed digits are rounded outward. A bound is stated only if the run meets the
+    theorem's hypotheses; otherwise `missing` names one that it does not meet.
     """
 
     model: str
@@ -85,21 +85,21 @@ class Report:
     radius: float
     margin: float
     margin_upper: float
-    bound: str  # empty where none holds: with a budget
+    bound: str  # empty if none holds: with a budget
     bound_lower: float
     bound_upper: float
     training_errors: int | None
-    compensated: int | None  # None, as `seconds`, for a report from a file
+    compensated: int | None  # None, like `seconds`, for a report from a file
     accumulator: int | None
     order: str
-    seconds: float | None  # None: not kept (a model that was loaded from a file)
-    log2_radius: float | None = None  # where the radius itself overflows
-    n_shards: int = 0  # on how many shards weights were mixed; 0: there was no mixing
-    mixed: float | None = None  # Σ μ·k: the count that the bound is on, each shard's by its mixing weight
-    what: str = "rows"  # what the examples are
-    values_rounded: bool = False  # kernel values: decisions are then exact for the rounded ones
-    assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked, where there is one
-    missing: str = ""  # the hypothesis of the theorem that the run does not meet, where there is one
+    seconds: float | None  # None for a model loaded from a file
+    log2_radius: float | None = None  # if the radius itself overflows
+    n_shards: int = 0  # number of shards whose weights were mixed; 0: no mixing
+    mixed: float | None = None  # Σ μ·k, the bounded count: each shard's count times its mixing weight
+    what: str = "rows"  # the plural name of the examples
+    values_rounded: bool = False  # kernel values were rounded; decisions are exact for the rounded values
+    assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked; empty: none
+    missing: str = ""  # a hypothesis of the theorem that the run does not meet; empty: none
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -125,7 +125,7 @@ class Report:
         if self.training_errors is not None:
             lines.append(("errors", f"{self.training_errors:,} on the training {self.what}"))
         if self.compensated is not None:
-            close = f"{self.compensated:,} decision(s) too close for plain floating point, settled exactly"
+            close = f"{self.compensated:,} decision(s) too close for plain floating point, decided exactly"
             lines.append(("exactness", close))
         return lines
 
@@ -141,8 +141,8 @@ class Report:
         if self.verdict == "separated":
             if self.what == "sentences":
                 return "separated: every sentence's own labels are strictly above all others, checked exactly"
-            told = " for the kernel values as rounded" if self.values_rounded else ""
-            return f"separated: every row lies strictly on its own side, checked exactly{told}"
+            rounded = " for the kernel values as rounded" if self.values_rounded else ""
+            return f"separated: every row lies strictly on its own side, checked exactly{rounded}"
         if self.verdict == "inseparable":
             return f"inseparable: w was 0 after an update, so nothing separates these {self.what}"
         if self.consistent:
@@ -150,15 +150,15 @@ class Report:
             return f"undecided: consistent (no training error), but some {tied}"
         if self.consistent is None:
             return f"undecided: the last weights were not checked against the {self.what}"
-        return f"undecided: the last weights still get {self.what} wrong"
+        return f"undecided: the last weights misclassify some {self.what}"
 
     def _structured_verdict(self) -> str:
         if self.verdict == "separated":
             return "separated: every right output scores strictly more than any other"
         if self.verdict == "consistent":
-            return "consistent: every output is right, but the decoder need not find the best one"
+            return "consistent: every output is right, but the decoder may miss the best one"
         if self.consistent:
-            return "undecided: consistent (every output is right), but another one scores as much"
+            return "undecided: consistent (every output is right), but another one has the same score"
         if self.consistent is None:
             return "undecided: the last weights were not checked against the examples"
         return "undecided: the last weights still get examples wrong"
@@ -179,7 +179,7 @@ class Report:
                 f"{self.bound}: none, nothing separates these {self.what} (w = 0 after an update proves it)"
             )
         if not math.isfinite(self.bound_upper) and self.bound_lower == 0:
-            return f"{self.bound}: nothing is known about γ yet"
+            return f"{self.bound}: γ is unknown so far"
         low, high = floor_count(self.bound_lower), ceil_count(self.bound_upper)
         assumed = f", {self.assumed}" if self.assumed else ""
         if not math.isfinite(self.bound_upper):
@@ -187,7 +187,7 @@ class Report:
         return f"{count} ≤ {self.bound}, which lies between {low} and {high}{assumed}"
 
     def _none_separates(self) -> bool:
-        """Whether γ ≤ 0 was proved: by a sum of steps that is 0."""
+        """Whether γ ≤ 0 was proved by a sum of steps that is 0."""
         return self.margin_upper == 0
 
     def _margin(self) -> str:
@@ -200,9 +200,11 @@ class Report:
             return f"{upper} (‖w‖/Στ): nothing separates these {self.what}"
         unknown = "no separating weights found yet"
         if self.verdict == "separated":
-            unknown = "how far the next best outputs are is not known"
+            unknown = "the gap to the next best outputs is unknown"
             if self.n_classes is not None:
-                unknown = f"that of w is not known: {self.missing or 'the scores are within rounding of 0'}"
+                unknown = (
+                    f"the margin of w is unknown: {self.missing or 'the scores are within rounding of 0'}"
+                )
         return f"{upper} (‖w‖/Στ){assumed}; {unknown}" if bounded else unknown
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a training run did: its records, how it ended, and the verdict."""
+"""The outcome of a training run: its records, how it ended, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 from novikoff.training.ledger import Call
 from novikoff.training.weights import Floats
 
-Record = dict[str, Any]  # what one epoch did
+Record = dict[str, Any]  # of one epoch
 
 
 @dataclass
 class Run:
-    """What a fit did."""
+    """The outcome of a fit."""
 
     history: list[Record] = field(default_factory=list)
     converged: bool = False
     interrupted: bool = False
     verdict: str = "undecided"
-    consistent: bool | None = None  # no training error under the tie rule; None: not looked at
+    consistent: bool | None = None  # no training error under the tie rule; None: not checked
     margin: float = math.nan  # of the witness, rounded down
     v_square: float = math.nan  # ‖v‖² of the witness scaled to a smallest product of 1: 1/margin², rounded up
     unit_margin: float = math.nan  # the margin with every row scaled to norm 1
     witness: tuple[Floats, Floats] | None = None
     training_errors: int | None = None
     n_rows: int = 0
-    as_given: bool = False  # rows in the order they came, whatever the model says (partial_fit, sources)
+    as_given: bool = False  # rows in their given order, whatever the model's `order` (partial_fit, sources)
     heaviest: float = 1.0  # the largest weight of a row
-    shuffled_in_blocks: int = 0  # rows a block, where a memory-mapped array was shuffled that way
-    n_shards: int = 0  # on how many shards weights were mixed
-    mixed: float = 0.0  # and then Σ μ·k: what the rule's bound speaks of, each shard's by its mixing weight
-    whole_values: bool = False  # of a kernel: they are whole numbers, so that none of them was rounded
-    call: Call | None = None  # what a run on shards adds to the ledger of its model
+    shuffled_in_blocks: int = 0  # rows per block, if a memory-mapped array was shuffled in blocks
+    n_shards: int = 0  # number of shards whose weights were mixed
+    mixed: float = 0.0  # on shards: Σ μ·k, the bounded count; each shard's count times its mixing weight
+    whole_values: bool = False  # all kernel values are whole numbers, so none was rounded
+    call: Call | None = None  # the ledger entry of a run on shards
 
     @property
     def judged(self) -> bool:
-        """Whether the last weights were put beside the rows of this run."""
+        """Whether the last weights were checked against the rows of this run."""
         return self.consistent is not None or not math.isnan(self.margin)

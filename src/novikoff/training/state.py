@@ -1,4 +1,4 @@
-"""What a model file says of a linear model and of its run: facts and arrays, and back."""
+"""A linear model and its run as the facts and arrays of a model file, and back."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import numpy as np
 
 from novikoff.data import state as data_state
 from novikoff.data.zero_tables import Rows
-from novikoff.exact.outward import at_most
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
-from novikoff.parameters.table import MULTICLASS, RULES, TIES
+from novikoff.outward import at_most
+from novikoff.parameters.common import MULTICLASS, TIES
+from novikoff.parameters.linear import RULES
 from novikoff.training.ledger import Ledger
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Model, Settings, Weights
 
 
 def columns(model: Model, name: str) -> list[Floats]:
-    """Views of every class's column of an array of the learners, padding left out."""
+    """Views of the class columns of the learners' array `name`, without padding."""
     return [getattr(part, name)[..., c] for part in model.learners for c in range(part.n_columns())]
 
 
 def model_state(model: Model, *, under_way: bool = False) -> checks.State:
-    """Everything needed to predict and to go on learning, without padding.
+    """Everything needed to predict and to continue learning, without padding.
 
-    With `under_way` also what the filter knows, and how many decisions were too close for it. Both depend
-    on how rows were cut into calls, so a finished model leaves them out.
+    With `under_way`, also the state of the filter and the number of decisions that were too close for it.
+    Both depend on how rows were divided into calls, so they are omitted for a finished model.
     """
     parts: list[Facts] = [learner.counts() | {"filter": learner.native.filter} for learner in model.learners]
     if not under_way:
@@ -49,18 +50,18 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
 
 
 def model_from_state(facts: Facts, arrays: Arrays) -> Model:
-    """The model that `model_state` was taken from."""
+    """The inverse of `model_state`."""
     how = settings(checks.fact(facts, "settings", dict))
     n_classes, n_features = checks.count(facts, "n_classes", 2, 1 << 31), checks.count(facts, "n_features")
     parts = n_classes if how.multiclass == "ovr" and n_classes > 2 else 1
     k = 1 if n_classes == 2 else n_classes
     if k * n_features > checks.LARGEST:
         raise ValueError(f"claims {n_features:,} features and {n_classes:,} classes, expected fewer")
-    said = checks.fact(facts, "parts", list)
-    if len(said) != parts or not all(isinstance(part, dict) for part in said):
-        raise ValueError(f"parts has {len(said)} entries, expected {parts}")
+    counts = checks.fact(facts, "parts", list)
+    if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
+        raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
     arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
-    for _, bias in arrays_of:  # everything small is looked at before anything large is made
+    for _, bias in arrays_of:  # small arrays are checked before large ones are allocated
         checks.array(arrays, bias, np.float64, (k,))
     held = [data_state.rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
     rows = [used for used in held if used is not None]
@@ -76,10 +77,10 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
         data_state.unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
-    for learner, part in zip(model.learners, said, strict=True):
+    for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part, used)
     from_zero = checks.fact(facts, "from_zero", bool)
-    model.ledger = Ledger.unknown(from_zero=from_zero)  # of a file of an earlier version
+    model.ledger = Ledger.unknown(from_zero=from_zero)  # in a file of an earlier version
     if "ledger" in facts:
         model.ledger = Ledger.from_facts(checks.fact(facts, "ledger", dict))._replace(from_zero=from_zero)
     return model
@@ -105,16 +106,16 @@ def _set_counts(learner: Weights, part: Facts, used: Rows | None) -> None:
         compensated, accumulator = checks.counts(part, "fallbacks", 2)
         native.fallbacks = compensated, accumulator
         known = checks.fact(part, "filter", list)
-        expected = len(native.filter)  # the last came later
+        expected = len(native.filter)  # earlier versions lack the last
         if len(known) not in (expected, expected - 1) or not all(type(v) is float for v in known):
             raise ValueError(f"filter is {checks.short(known)}, expected {expected} numbers")
         native.filter = known
 
 
 def widen(native: Any) -> None:
-    """R and w as files of earlier versions have them: rounded to nearest. Make room for what that may be off.
+    """Widen the enclosures of R and w from files of earlier versions, which round them to nearest.
 
-    ‖w‖ is at most R·Στ at every update, so in all rounding is at most (updates + 3)·u·R·Στ.
+    ‖w‖ is at most R·Στ at every update, so the total rounding error is at most (updates + 3)·u·R·Στ.
     """
     slack = 1 + (native.most_stored + 16) * 2.0**-51
     square = native.radius * native.radius
@@ -124,7 +125,7 @@ def widen(native: Any) -> None:
 
 
 def settings(facts: Facts) -> Settings:
-    """How a learner decides and steps. What a file does not have, being older, is as it has always been."""
+    """The settings of a learner. Those missing from an older file have their defaults."""
     checks.refuse_unknown(facts, (field.name for field in fields(Settings)), "settings")
     facts = asdict(Settings()) | facts
     return Settings(
@@ -139,13 +140,13 @@ def settings(facts: Facts) -> Settings:
 
 
 # ---- the run -----------------------------------------------------------------------------------------
-PASSING = ("seconds", "seconds_lost", "bytes_moved")  # what depends on the machines
+PASSING = ("seconds", "seconds_lost", "bytes_moved")  # these depend on the machines
 
 
 def run_state(run: Run) -> checks.State:
-    """What a run did, without the seconds it took: equal runs are equal files. Of shards only sums are kept.
+    """The state of a run without its seconds, so that equal runs give equal files; only sums over shards.
 
-    The witness has the model's last weights, and a bias of its own.
+    The witness consists of the model's last weights and a separate bias.
     """
     dropped = ("history", "witness", "interrupted", "call", *(() if run.n_shards else ("n_shards", "mixed")))
     dropped += () if run.whole_values else ("whole_values",)
@@ -158,7 +159,7 @@ def run_state(run: Run) -> checks.State:
 
 
 def records(facts: Facts, *, lists: bool = False) -> list[Record]:
-    """A history: of each epoch numbers by name; `lists`: and lists of numbers, one for each shard."""
+    """A history: for each epoch numbers by name; with `lists`, also lists with one number per shard."""
 
     def sound(value: Any) -> bool:
         if lists and type(value) is list:
@@ -176,12 +177,12 @@ def records(facts: Facts, *, lists: bool = False) -> list[Record]:
 
 
 def _is_count(value: Any) -> bool:
-    """Whether it is a whole number from 0 to the most that is counted, as an int or a float."""
+    """Whether it is a whole number from 0 to the largest count, as an int or a float."""
     return type(value) in (int, float) and 0 <= value <= checks.MOST and value == int(value)
 
 
 def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> Run:
-    """The run that `run_state` was taken from, less its seconds."""
+    """The inverse of `run_state`; seconds are lost."""
     history = records(facts)
     witness = None
     if "witness_bias" in arrays and model is not None:
@@ -209,7 +210,7 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
 
 
 def _v_square(facts: Facts) -> float:
-    """1/margin², rounded up. Files of earlier versions have none, and a margin that is rounded to nearest."""
+    """1/margin², rounded up. Files of earlier versions lack it, and their margin is rounded to nearest."""
     if "v_square" in facts:
         return float(checks.fact(facts, "v_square", float))
     margin = float(checks.fact(facts, "margin", float))

@@ -1,7 +1,7 @@
-"""Learning from a source: block by block, in the source's own order, with a few blocks in memory.
+"""Learning from a source: block by block, in the source's order, with a few blocks in memory.
 
 Every pass reads the source again. The result is that of `order="cyclic"` on the same rows in memory, bit for
-bit, however the source is cut into blocks.
+bit, however the source is divided into blocks.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import UnsortedIndices, rows_of
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Examples, Visit, not_all_one, weighted
-from novikoff.training.linear import Fitting
+from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
+from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
-from novikoff.training.weights import Model, Settings, UnsortedIndices
+from novikoff.training.weights import Model, Settings
 
 
 class Grows(Protocol):
-    """What learns from a source: it may be given classes and columns between two visits."""
+    """A learner from a source: it may gain classes and columns between batches."""
 
     n_classes: int
 
     def total(self, count: str, /) -> int:
-        """How many mistakes or updates so far."""
+        """The number of mistakes or updates so far."""
 
     def widen(self, n_features: int, /) -> None:
-        """Make room for so many columns."""
+        """Make room for `n_features` columns."""
 
     def resize(self, n_features: int, /) -> None:
-        """Have exactly so many columns."""
+        """Change the number of columns to exactly `n_features`."""
 
     def grow(self, n_classes: int, /) -> None:
         """Add classes."""
 
     def turn(self) -> None:
-        """Take the only class so far, learned as the first of two, for the second."""
+        """Make the only class so far, learned as the first of two, the second."""
 
 
 class SourceExamples(Examples):
-    """The rows of a source as a fit goes over them."""
+    """The rows of a source as the examples of a fit."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class SourceExamples(Examples):
         self.source, self.classes, self.scaling = source, classes, scaling
         self.class_weight, self.watch = class_weight, watch
         self.can_repeat = source.can_reread
-        self.epochs = 0  # begun
+        self.epochs = 0  # started
         self.heaviest = 0.0
         self.turned = False
-        self.skip = 0  # rows of the next epoch that were learned from before
-        self.after_block: Callable[[int], None] | None = None  # called with the rows of the epoch so far
-        self.surveyed = False  # whether all labels have been seen before learning
+        self.skip = 0  # rows of the next epoch that were learned before the checkpoint
+        self.after_block: Callable[[int], None] | None = None  # called with the epoch's number of rows so far
+        self.surveyed = False  # whether a pass before learning has found all labels
         self.visited = 0  # rows of this epoch
-        self.where: Callable[[int], str] = str  # the place of a row, once all are read
+        self.where: Callable[[int], str] = str  # the location of a row, once all are read
 
     @property
     def count(self) -> int:
@@ -84,21 +84,21 @@ class SourceExamples(Examples):
         return None
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
-        """What multiplies each row's step: its own weight times its class's."""
+        """The factor of each row's step: its weight times that of its class."""
         if self.class_weight is None:
             return block.weights
         by_class = np.array([self.class_weight.get(as_text(c), 1.0) for c in self.classes.labels.tolist()])
         weights: Floats = by_class[labels]
         return weights if block.weights is None else weights * block.weights
 
-    def _visit(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Visit:
+    def _batch(self, block: Block, labels: Ints, begin: int = 0, end: int | None = None) -> Batch:
         X = block.X if self.scaling is None else self.scaling.transform(block.X)
         weights = self._weights(block, labels)
         order = weighted(weights)
         end = block.n_rows if end is None else end
-        if order is not None:  # `begin` and `end` count places in the order
+        if order is not None:  # `begin` and `end` become positions in it
             begin, end = (int(k) for k in np.searchsorted(order, [begin, end]))
-        return Visit(X, rows_of(X), labels, weights, order, begin, end, block.where)
+        return Batch(X, rows_of(X), labels, weights, order, begin, end, block.where)
 
     def _given(self, block: Block) -> Given:
         if block.labels is None:
@@ -108,7 +108,7 @@ class SourceExamples(Examples):
     def _labels(self, block: Block) -> Ints:
         return self.classes.find(self._given(block), block.where)
 
-    def epoch(self, model: Grows) -> Iterator[Visit]:
+    def epoch(self, model: Grows) -> Iterator[Batch]:
         rows = 0
         started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
         self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
@@ -116,27 +116,26 @@ class SourceExamples(Examples):
             begin, rows = max(skip - rows, 0), rows + block.n_rows
             if begin < block.n_rows:
                 model.widen(self.source.features.n_columns)
-                for visit in self._parts(model, block, begin):
-                    yield visit
-                    self.visited += visit.end - visit.begin
-                    if visit.weights is not None:
-                        self.heaviest = max(self.heaviest, float(visit.weights.max()))
-                        self.weighted = self.weighted or not_all_one(visit.weights)
+                for batch in self._parts(model, block, begin):
+                    yield batch
+                    self.visited += batch.end - batch.begin
+                    if batch.weights is not None:
+                        self.heaviest = max(self.heaviest, float(batch.weights.max()))
+                        self.weighted = self.weighted or not_all_one(batch.weights)
                 if self.after_block is not None:
                     self.after_block(rows)
             if self.watch is not None:
                 seconds, made = time.perf_counter() - started, model.total("mistakes") - mistakes
                 doing = f"epoch {self.epochs}"
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, made, seconds))
-        model.resize(
-            self.source.features.n_columns
-        )  # exactly: ‖w‖ is then summed as that of an array's model
+        # Exactly as many columns as for an array, so that ‖w‖ is summed in the same way.
+        model.resize(self.source.features.n_columns)
         self.heaviest = self.heaviest or 1.0
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
 
-    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Visit]:
-        """The block from row `begin`; where classes grow, cut at the first row of each new one.
+    def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Batch]:
+        """The block from row `begin`, split at the first row of each new class if classes may grow.
 
         While one class is known, it is learned as the first of two.
         """
@@ -145,10 +144,10 @@ class SourceExamples(Examples):
         now = self.classes.n_classes
         if not self.classes.grows:
             if now < 2:
-                raise UnseenClass  # nothing to tell apart yet
+                raise UnseenClass  # there is nothing to learn yet
             if now > model.n_classes:
                 model.grow(now)
-            yield self._visit(block, labels, begin)
+            yield self._batch(block, labels, begin)
             return
         known = {int(labels[0])} if before is None else set(self.classes.classes.find(before.labels).tolist())
         firsts = sorted(int(np.argmax(labels == c)) for c in range(now) if c not in known)
@@ -160,20 +159,20 @@ class SourceExamples(Examples):
             if n > model.n_classes:
                 model.grow(n)
             if start < end:
-                visit = self._visit(block, labels, start, end)
-                yield visit if n > 1 else visit._replace(labels=np.zeros_like(labels))
+                batch = self._batch(block, labels, start, end)
+                yield batch if n > 1 else batch._replace(labels=np.zeros_like(labels))
 
-    def each(self) -> Iterator[Visit]:
-        skipped = self.source.skipped  # by a whole pass: this one may end at the first wrong row
+    def as_stored(self) -> Iterator[Batch]:
+        skipped = self.source.skipped  # by a whole pass: this one may end at the first error
         try:
             for block in self.watched("verdict"):
-                yield self._visit(block, self._labels(block))
+                yield self._batch(block, self._labels(block))
         finally:
             self.source.skipped = skipped
 
     # -- before learning
     def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
-        """All blocks, with progress shown after each."""
+        """All blocks, with progress reported after each."""
         rows, started = 0, time.perf_counter()
         for block in self.source.blocks(reuse=reuse):
             yield block
@@ -183,7 +182,7 @@ class SourceExamples(Examples):
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
 
     def survey(self, scale: str | None, *, balanced: bool, blocks: Iterable[Block] | None = None) -> None:
-        """One pass that finds the classes and, as asked, how often they come and what scales the columns."""
+        """One pass that finds the classes and, if requested, their frequencies and the scaling."""
         counts: Counter[str] = Counter()
         self.surveyed = True
 
@@ -207,7 +206,7 @@ class SourceExamples(Examples):
             self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
 
     def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
-        """All rows at once, scaled, with the places of their classes and their weights."""
+        """All rows at once, scaled, with class indices and weights."""
         block = gather(self.watched("reading", reuse=False))
         self.where = block.where
         self.survey(scale, balanced=balanced, blocks=[block])
@@ -215,11 +214,13 @@ class SourceExamples(Examples):
         weights = self._weights(block, labels)
         return block.X if self.scaling is None else self.scaling.transform(block.X), labels, weights
 
-    def in_memory(self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool) -> Fitting:
-        """All rows at once, scaled, as a fit that may visit them in any order."""
+    def in_memory(
+        self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
+    ) -> LinearTrainer:
+        """A fit with all rows in memory, scaled, which may visit them in any order."""
         X, labels, weights = self.read_all(scale, balanced=balanced)
         model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
-        return Fitting(model, ArrayExamples(X, labels, weights, plan, model), plan)
+        return LinearTrainer(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
     def in_passes(
         self,
@@ -229,35 +230,35 @@ class SourceExamples(Examples):
         *,
         balanced: bool,
         checkpoint: Checkpoint | None,
-    ) -> Fitting:
-        """The rows as they come, as a fit that reads them once per epoch, or goes on from a checkpoint."""
+    ) -> LinearTrainer:
+        """A fit that reads the rows in their order once per epoch, or is resumed from a checkpoint."""
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
         self.scaling = Scaling("unit") if scale == "unit" else None
-        fitting = self._fitting(plan, settings, checkpoint)
+        trainer = self._fitting(plan, settings, checkpoint)
         if checkpoint is not None and checkpoint.exists():
-            checkpoint.restore(fitting, self)
+            checkpoint.restore(trainer, self)
         elif measured or balanced:
             self.survey(scale, balanced=balanced)
-        return fitting
+        return trainer
 
-    def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
-        """A fit from the beginning, after a pass that finds all labels."""
+    def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
+        """A new fit, after a pass that finds all labels."""
         self.survey(None, balanced=False)
         self.epochs = 0
         return self._fitting(plan, settings, checkpoint)
 
-    def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> Fitting:
-        fitting = Fitting(Model(2, 0, settings), self, plan)
+    def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
+        trainer = LinearTrainer(Model(2, 0, settings), self, plan)
         if checkpoint is not None:
-            self.after_block = partial(checkpoint.after_block, fitting, self)
-        return fitting
+            self.after_block = partial(checkpoint.after_block, trainer, self)
+        return trainer
 
 
 @dataclass
 class Learned:
-    """What came of a fit."""
+    """The outcome of a fit."""
 
     model: Model
     classes: npt.NDArray[Any]
@@ -276,10 +277,10 @@ def fit(
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Learned:
-    """Learn from a source until an epoch passes without an update, or the plan ends it.
+    """Learn from a source until an epoch makes no update, or the plan ends training.
 
-    Unless classes are declared or grow, they are sorted, as those of an array are: the first block's are
-    taken for all, and a label that comes only later starts the fit over, after a pass that finds all labels.
+    Unless classes are declared or may grow, they are sorted, as for an array. The fit starts with the classes
+    of the first block; a new label in a later block restarts it, after a pass that finds all labels.
     """
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
@@ -289,30 +290,30 @@ def fit(
             raise ValueError(
                 "checkpoints are for fits that read the rows in their own order, one after another."
             )
-        fitting = examples.in_memory(scale, plan, settings, balanced=balanced)
+        trainer = examples.in_memory(scale, plan, settings, balanced=balanced)
         classes.check_two(source.name)
     else:
-        fitting = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
+        trainer = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
     run: Run | None = None
     while run is None:
         try:
-            run = train(fitting, plan, Run(history=fitting.history))
+            run = train(trainer, plan, Run(history=trainer.history))
         except UnsortedIndices:
             raise ValueError(
-                f"{examples.source.name}: a row has a column twice, or columns out of order. No file is read "
-                "so; its cache may be damaged: delete that, and it is made anew."
+                f"{examples.source.name}: a row has a column twice, or columns out of order. If the source "
+                "is a file, its cache may be damaged: delete the cache, and it will be rebuilt."
             ) from None
         except UnseenClass:
             if examples.surveyed:
-                run = Run()  # there is but one class
+                run = Run()  # there is only one class
             else:
-                fitting = examples.start_over(plan, settings, checkpoint)
+                trainer = examples.start_over(plan, settings, checkpoint)
     if not run.interrupted:
         classes.check_two(source.name)
     elif classes.n_classes < 2:
         raise KeyboardInterrupt  # nothing has been learned yet
-    fitting.model.resize(source.features.n_columns)
-    return Learned(fitting.model, classes.labels, examples.scaling, run)
+    trainer.model.resize(source.features.n_columns)
+    return Learned(trainer.model, classes.labels, examples.scaling, run)
 
 
 def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:

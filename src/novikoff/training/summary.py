@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from novikoff.exact.outward import UNIT, at_most, down, root_up, up
+from novikoff.outward import UNIT, at_most, down, root_up, up
 from novikoff.training.report import Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.weights import ORDINARY, Model, Settings
 
 
 def summarize(model: Model, run: Run, name: str, order: str) -> Report:
-    """What there is to say about `run`, which made `model`; `name` and `order` are shown as they are."""
+    """The report on `run`, which made `model`; `name` and `order` are shown unchanged."""
     bound, low, high = _bound(model, run)
     if run.shuffled_in_blocks:
         order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
@@ -34,22 +34,22 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
 
 
 def _settled_by(model: Model, way: int) -> int:
-    """Decisions too close for plain floats, settled by compensated sums (0) or by the accumulator (1)."""
+    """Decisions too close for plain floats, made by compensated sums (0) or by the accumulator (1)."""
     return sum(learner.native.fallbacks[way] for learner in model.learners)
 
 
 def missing_for(model: Model, run: Run) -> str:
-    """Which hypothesis of the rule's theorem the counts do not meet, in words; empty where none is missing.
+    """A hypothesis of the rule's theorem that the counts do not meet, in words; empty if all are met.
 
-    Where a run was judged the theorem is put beside a margin of that run's rows, so it has to be about them;
-    otherwise it is about all rows that the model learned from.
+    For a judged run the theorem must be about that run's rows, as its margin is; otherwise it is about all
+    rows that the model learned from.
     """
     rule = model.settings.rule
     return model.ledger.missing_for_last(rule) if run.judged else model.ledger.missing(rule)
 
 
 def margin_upper(model: Model, run: Run) -> float:
-    """‖w‖/Στ, which is at least γ of the rows of a judged run, else of all rows; infinite where it is not."""
+    """‖w‖/Στ where it is ≥ γ, else infinity; γ is of the rows of a judged run, otherwise of all rows."""
     if run.judged and model.ledger.copies_of(model.ledger.last) is None:
         return math.inf
     return model.margin_upper()
@@ -58,11 +58,11 @@ def margin_upper(model: Model, run: Run) -> float:
 def theorem(
     settings: Settings, square: Fraction | float, heaviest: float = 1.0, copies: int = 1
 ) -> tuple[str, Fraction]:
-    """The bound of a rule as a formula, and what stands above γ² (γₙ² for the normalized rule), exactly.
+    """The bound of a rule as a formula, and its exact numerator over γ² (γₙ² for the normalized rule).
 
-    `square` is R² of the z with their weights, of which `heaviest` is the largest; `copies` is 2 where an
-    update moves two vectors. Where a weight counts by itself the formula calls the largest c.
-    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which know no sample weights.
+    `square` is R² of the z with their weights, `heaviest` is the largest weight, and `copies` is 2 if an
+    update moves two vectors. In the formula, c is the largest weight.
+    Passive-aggressive: Crammer et al. 2006, theorems 2, 4 and 5, which do not cover sample weights.
 
     >>> theorem(Settings(rule="margin", margin=0.5), 5.0)
     ('(R² + 2β)/γ²', Fraction(6, 1))
@@ -83,7 +83,7 @@ def theorem(
 
 
 def _bound(model: Model, run: Run) -> tuple[str, float, float]:
-    """The rule's own theorem: its name, and the bracket that the margins give its bound, rounded outward."""
+    """The name of the rule's theorem, and the bracket of its bound from the margins, rounded outward."""
     settings = model.settings
     parts = model.n_classes if model.apart else 1
     copies = 2 if model.moves_two else 1
@@ -111,7 +111,7 @@ def _bound(model: Model, run: Run) -> tuple[str, float, float]:
 def _unit_upper(model: Model) -> Fraction | None:
     """‖w‖/updates ≥ γₙ squared, rounded up: every step adds a vector of norm 1, up to four roundings.
 
-    Updates are those that w is made of: on shards each by the share of its shard.
+    The updates are those that sum to w: on shards, each counts with the share of its shard.
     """
     (learner, *more) = model.learners
     updates, dropped = model.total("updates"), model.ledger.dropped
@@ -123,5 +123,5 @@ def _unit_upper(model: Model) -> Fraction | None:
     length += 6 * 2.0**-53 * copies * model.ledger.heaviest * updates
     if length == math.inf:
         return None
-    slack = 0 if dropped == int(dropped or 0) else 8 * UNIT * updates  # of a sum of shares
+    slack = 0 if dropped == int(dropped or 0) else 8 * UNIT * updates  # for a sum of shares
     return (Fraction(length) * (1 + 4 * UNIT) / (Fraction(held) - slack)) ** 2

@@ -1,14 +1,13 @@
-"""Calls from several threads take turns: one that learns by itself, those that only read together.
+"""A lock for a model used by several threads: one learns alone, or any number read at the same time.
 
-A model's native loops run without the interpreter's lock, and a call of `partial_fit` is several of them with
-Python in between. So each call of an estimator or of an online learner asks for its turn first:
+A model's native loops run without the interpreter's lock, and a call of `partial_fit` runs several of them
+with Python in between. So each call of an estimator or of an online learner first takes a turn:
 ``with turns.learning:`` or ``with turns.reading:``.
 
-Whoever learns waits for all others, and all others for it. A thread may read inside of its own turn. It
-cannot begin to learn there: what it is in the middle of would be about another model, so that is a
-RuntimeError. In a forked child the turns of other threads have ended; a model that one of them was learning
-with may be half of one state and half of another, and every call says so. Turns are taken natively
-(`native/turns.cpp`), so that an interrupt leaves none behind.
+A thread that learns excludes all others. A thread may read inside its own turn, but not start to learn there:
+that would change the model under the outer call, so it is a RuntimeError. In a forked child the turns of
+other threads have ended; a model that one of them was training may be in a mixed state, and every call
+reports this. Turns are implemented natively (`native/turns.cpp`), so that an interrupt always releases them.
 
 >>> turns = Turns()
 >>> with turns.learning, turns.reading:
@@ -31,13 +30,13 @@ Turns = _core.Turns
 
 
 def fresh() -> _core.Turns:
-    """Turns that nobody has: what a copy gets."""
+    """New turns that no thread holds, for a copy of a model."""
     return Turns()
 
 
 def turns_of(owner: Any) -> _core.Turns:
-    """The turns of an object, made when they are first asked for."""
+    """The turns of an object, created on first use."""
     turns = vars(owner).get("_turns")
     if turns is None:
-        turns = vars(owner).setdefault("_turns", Turns())  # of two threads both get the same
+        turns = vars(owner).setdefault("_turns", Turns())  # atomic: two threads get the same object
     return turns  # type: ignore[no-any-return]

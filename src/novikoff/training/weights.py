@@ -1,16 +1,16 @@
 """A linear model as plain data: weights, running sums, counts; growing, predicting, pickling.
 
-Weights are stored feature by feature, `weights[j, c]`, so that all class scores of a sparse feature
-share a cache line; two classes share one column. `coef` gives the usual (classes, features) view.
+Weights are stored by feature, `weights[j, c]`, so that the weights of a sparse feature for all classes share
+a cache line; two classes share one column. `coef` gives the usual (classes, features) view.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,42 +18,44 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import first_not_finite, in_order, rows_of
-from novikoff.data.threads import threads
+from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of
+from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
-from novikoff.exact.outward import LARGEST, UNIT, root_up
+from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
+from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
 from novikoff.training.ledger import Ledger
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
-EXACT = 1 << 20  # weights up to which their squares are summed exactly for a report
 ORDINARY = 1e-280, 1e280  # squares of numbers that neither vanish nor overflow
-BEYOND = Fraction(2) ** 2300  # what no sum of squares of doubles reaches
-
-Enclosure = tuple[Fraction, Fraction]  # no more than a number, and no less
-
-
-class UnsortedIndices(Exception):
-    """A CSR matrix has rows whose indices are not strictly increasing."""
+AS_GIVEN = _core.Rule("perceptron", bias_square=0.0)  # for weights that only predict
+BEYOND = Fraction(2) ** 2300  # above any sum of squares of doubles
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a learner decides and steps: everything its rule needs to know."""
+    """The parameters of a learner's rule: its condition for an update, and its step."""
 
-    rule: str = "perceptron"
-    ties: str = "positive"
-    margin: float = 0.0
-    C: float = 1.0
-    bias_square: float = 1.0
-    average: bool = False
-    multiclass: str = "joint"
+    rule: str = LINEAR_PARAMETERS["rule"].default
+    ties: str = LINEAR_PARAMETERS["ties"].default
+    margin: float = LINEAR_PARAMETERS["margin"].default
+    C: float = LINEAR_PARAMETERS["C"].default
+    bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
+    average: bool = LINEAR_PARAMETERS["average"].default
+    multiclass: str = LINEAR_PARAMETERS["multiclass"].default
+
+    @classmethod
+    def of(cls, owner: Any) -> Settings:
+        """The settings given by the parameters of an estimator or of a command."""
+        scale = getattr(owner, "intercept_scaling", LINEAR_PARAMETERS["intercept_scaling"].default)
+        return from_parameters(cls, owner, bias_square=float(scale) ** 2 if owner.fit_intercept else 0.0)
 
 
 def width(n_classes: int) -> int:
-    """Columns of the weight array: one for two classes, else padded to whole vectors of four."""
+    """Columns of the weight array: one for two classes, else padded to a multiple of four."""
     return 1 if n_classes == 2 else -(-n_classes // 4) * 4
 
 
@@ -76,7 +78,7 @@ class Weights:
     )
 
     def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
-        """`used`: the rows that will be written to first, where it is known that these are all."""
+        """`used`: the only rows that the caller will fill, if known."""
         self.n_classes, self.settings = n_classes, settings
         self.weights = zeros((n_features, width(n_classes)), used=used)
         self.bias: Floats = np.zeros(width(n_classes))
@@ -86,54 +88,43 @@ class Weights:
 
     def _connect(self, *, zero: bool = False) -> None:
         s = self.settings
-        self.native = _core.Learner(
-            self.n_classes,
-            self.weights,
-            self.bias,
-            self.weight_sums,
-            self.bias_sums,
-            s.rule,
-            s.ties == "mistake",
-            s.margin,
-            s.C,
-            s.bias_square,
-            zero,
-        )
-        self._norm: tuple[int, float] | None = None  # updates made when it was measured, and the norm
-        self._used: tuple[int, Rows] | None = None  # the same of the rows used, where they were told
+        rule = _core.Rule(s.rule, s.ties == "mistake", s.margin, s.C, s.bias_square)
+        sums = None
+        if self.weight_sums is not None and self.bias_sums is not None:
+            sums = self.weight_sums, self.bias_sums
+        self.native = _core.Learner(self.n_classes, self.weights, self.bias, rule, sums, zero)
+        self._norm: tuple[int, float] | None = None  # the norm, after this many updates
+        self._used: tuple[int, Rows] | None = None  # the rows used, after this many updates
 
     def norm(self) -> float:
-        """‖w‖ with the bias, measured anew only after an update."""
+        """‖w‖ with the bias, computed again only after an update."""
         if self._norm is None or self._norm[0] != self.native.updates:
             self._norm = self.native.updates, self._measured()
         return self._norm[1]
 
     def _measured(self) -> float:
-        told = self._told()
-        return self.native.measure_norm() if told is None else self.native.measure_norm_of(told)
+        known = self._known_used()
+        return self.native.measure_norm() if known is None else self.native.measure_norm_of(known)
 
     def tell_used(self, rows: Rows) -> None:
-        """These rows have been written to from outside, and all others of weights and sums are zero.
-
-        Until the next update nobody needs to look.
-        """
+        """Record, until the next update, that only these rows of weights and sums may be nonzero."""
         self._norm = None
         self._used = self.native.updates, rows
         self._measured()
 
-    def _told(self) -> Rows | None:
+    def _known_used(self) -> Rows | None:
         return None if self._used is None or self._used[0] != self.native.updates else self._used[1]
 
     def used(self) -> Rows | None:
-        """The rows beside which all weights and sums are zero; None where that says little: look at all."""
-        told = self._told()
-        if told is not None or not is_large(self.weights):
-            return told
+        """The rows outside which all weights and sums are zero; None: all rows may be nonzero."""
+        known = self._known_used()
+        if known is not None or not is_large(self.weights):
+            return known
         found = used_rows(self.weights, *([] if self.weight_sums is None else [self.weight_sums]))
         return found if 2 * len(found) <= len(self.weights) else None
 
     def square(self) -> Enclosure:
-        """‖w‖² with the bias, enclosed: exact where it is a double, and there are not too many weights."""
+        """‖w‖² with the bias, enclosed; exact if it is a double and there are not too many weights."""
         w = self.weights.ravel()
         if is_large(self.weights):
             used = self.used()
@@ -147,12 +138,12 @@ class Weights:
         return low, high
 
     def upper_square(self) -> Fraction | None:
-        """(‖w‖/Στ)², rounded up: w with what rounding has done to it is a sum of the τ·y·x. None: no step."""
+        """(‖w‖/Στ)², rounded up; w is the sum of the τ·y·x up to its rounding errors. None: no step."""
         native = self.native
         if not 0 < native.step_sum < math.inf or not native.drift < math.inf:
             return None
         steps = Fraction(native.step_sum)
-        if self.settings.rule not in ("perceptron", "margin"):  # whose steps are 1, and their sum is exact
+        if self.settings.rule not in ("perceptron", "margin"):  # their steps are 1, so the sum is exact
             steps *= 1 - native.updates * UNIT
         high = self.square()[1]
         if native.drift:
@@ -164,10 +155,7 @@ class Weights:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], settings: Settings, counts: dict[str, Any]) -> Weights:
-        """A learner on arrays that others own, called as its own are, going on from `counts`.
-
-        With `n_classes` among them.
-        """
+        """A learner on the caller's arrays, named as its attributes; `counts` also has `n_classes`."""
         learner = object.__new__(cls)
         learner.__setstate__(arrays | {"settings": settings, "counts": counts})
         return learner
@@ -181,7 +169,7 @@ class Weights:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         counts = state.pop("counts")
-        for name, value in state.items():  # arrays loaded from a read-only map are copied: learning writes
+        for name, value in state.items():  # copy arrays from a read-only map: learning writes
             frozen = isinstance(value, np.ndarray) and not value.flags.writeable
             setattr(self, name, np.array(value) if frozen else value)
         self._connect()
@@ -198,19 +186,19 @@ class Weights:
     def set_weights(self, coef: Floats, intercept: Floats) -> None:
         """Overwrite the weights from (classes, features) and (classes,) arrays."""
         k = coef.shape[0]
-        self.weights[:, :k] = coef.T + 0.0  # no negative zeros: a sparse row would keep them
+        self.weights[:, :k] = coef.T + 0.0  # no negative zeros, which sparse rows would keep
         self.bias[:k] = intercept + 0.0
         self.reset_norm()
 
     def reset_norm(self) -> None:
-        """To be called when the weights were written to from outside."""
+        """Discard the cached norm, after the weights were changed from outside."""
         self._norm = self._used = None
         self.native.measure_norm()
 
     def grow(self, n_classes: int) -> None:
         """Add classes with zero rows; a shared column becomes −w for the first class, +w for the second."""
         k, counts = self.n_classes, self.counts()
-        counts["drift"] *= 1 if k > 2 else 2  # of w twice
+        counts["drift"] *= 1 if k > 2 else 2  # two copies of w
         self.n_classes, used = n_classes, self.used()
 
         def wider(a: Floats) -> Floats:
@@ -234,12 +222,12 @@ class Weights:
             setattr(self.native, name, value)
 
     def turn(self) -> None:
-        """The class of all visits so far, the first of two, is the second: what w would be then."""
+        """Change w to what it would be if the only class so far had been the second of two, not the first."""
         self.native.turn()
         self._norm = self._used = None
 
     def resize(self, n_features: int) -> None:
-        """Have so many columns: new ones are zero, those cut off must be."""
+        """Change the number of columns: new ones are zero, and removed ones must be zero."""
         counts, used = self.counts(), self.used()
         used = None if used is None else used[: np.searchsorted(used, n_features)]
         for name in ("weights", "weight_sums"):
@@ -280,28 +268,8 @@ class Weights:
         return view
 
 
-def enclosed_square(w: Floats) -> Enclosure:
-    """Σ w², enclosed."""
-    largest = float(np.abs(w).max(initial=0.0))
-    if not largest:
-        return Fraction(0), Fraction(0)
-    shift = 0 if 2.0**-200 < largest < 2.0**200 else math.frexp(largest)[1]
-    if shift or w.size > EXACT:
-        w = np.ldexp(w, -shift) if shift else w
-        near, slack = Fraction(float(np.vdot(w, w))), (w.size + 8) * 2 * UNIT
-        low, high = near * (1 - slack), near * (1 + slack)
-        return low * Fraction(4) ** shift, high * Fraction(4) ** shift
-    value = _core.exact_dot(w, w)[1]
-    rest = _core.exact_dot(np.append(w, value), np.append(w, -1.0))[0]  # the sign of what was rounded off
-    ends = (
-        math.nextafter(value, 0.0) if rest < 0 else value,
-        math.nextafter(value, math.inf) if rest > 0 else value,
-    )
-    return Fraction(ends[0]), Fraction(ends[1])
-
-
 def bias_square(settings: Settings) -> Enclosure:
-    """c², enclosed, of which `settings` has the rounded value."""
+    """c², enclosed; `settings` has the rounded value."""
     square = Fraction(settings.bias_square)
     if Fraction(math.sqrt(settings.bias_square)) ** 2 == square:
         return square, square
@@ -316,14 +284,14 @@ class Scorer:
 
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
-        """The learner's last weights, where they lie."""
+        """The learner's last weights, not copied."""
         return cls(learner.native.view(), learner.n_classes)
 
     @classmethod
     def from_weights(cls, coef: Floats, intercept: Floats, used: Rows | None = None) -> Scorer:
         """Any (classes, features) and (classes,) arrays; one row means two classes.
 
-        `used`: columns beside which all are zero.
+        `used`: the columns outside which all weights are zero.
         """
         n_classes = 2 if coef.shape[0] == 1 else coef.shape[0]
         shape = coef.shape[1], width(n_classes)
@@ -338,9 +306,8 @@ class Scorer:
 
     @classmethod
     def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Rows | None = None) -> Scorer:
-        """Weights and bias as a learner holds them; `used`: rows beside which all are zero."""
-        rule = "perceptron", False, 0.0, 1.0, 0.0
-        native = _core.Learner(n_classes, weights, bias, None, None, *rule, used is not None)
+        """Weights and bias in a learner's layout; `used`: the rows outside which all are zero."""
+        native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
             native.measure_norm_of(used)
         return cls(native, n_classes)
@@ -352,7 +319,7 @@ class Scorer:
         return out
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
-        """Scores whose sign, or argmax, is the exact one."""
+        """Scores whose sign, or argmax, is exact."""
         n = X.shape[0]
         out: Floats = np.empty(n if self.n_classes == 2 else (n, self.n_classes))
         self._run(_core.scores, X, out, n_jobs)
@@ -361,23 +328,18 @@ class Scorer:
     def _run(self, loop: Callable[..., tuple[str, int]], X: Any, out: Any, n_jobs: int | None) -> None:
         rows, n = rows_of(X), X.shape[0]
         jobs = threads(n_jobs)
-        # A native learner counts its fallbacks, so every thread has one of its own.
+        # A native learner counts its fallbacks, so every thread needs a separate one.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        parts = list(pairwise(cuts))
-        if len(parts) == 1:
-            outcomes = [loop(self._native.view(), rows, 0, n, out)]
-        else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                outcomes = list(pool.map(lambda p: loop(self._native.view(), rows, *p, out), parts))
+        calls = [partial(loop, self._native.view(), rows, *part, out) for part in pairwise(cuts)]
         try:
-            for problem, row in outcomes:
+            for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
         except UnsortedIndices:
             self._run(loop, in_order(X), out, n_jobs)
 
 
 class Model:
-    """One learner, or one for each class against the rest."""
+    """One learner, or one per class against the rest."""
 
     def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
         self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
@@ -400,7 +362,7 @@ class Model:
         return twin
 
     def start_from(self, coef: Floats, intercept: Floats) -> None:
-        """Take these (classes, features) and (classes,) arrays for the weights to begin with."""
+        """Set the initial weights to these (classes, features) and (classes,) arrays."""
         from_zero = not (coef.any() or intercept.any())
         self.ledger = self.ledger._replace(from_zero=self.from_zero and from_zero)
         for k, learner in enumerate(self.learners):
@@ -408,7 +370,7 @@ class Model:
             learner.set_weights(coef[part], intercept[part])
 
     def grow(self, n_classes: int) -> None:
-        """Add classes that have not been seen: zero rows, ties resolved as for the new number."""
+        """Add unseen classes with zero weights; ties are resolved as for the new number of classes."""
         if self.apart:
             self.learners += [
                 Weights(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
@@ -424,18 +386,18 @@ class Model:
         self.n_classes = n_classes
 
     def turn(self) -> None:
-        """The only class so far is the second of two, not the first."""
+        """Make the only class so far the second of two, not the first."""
         self.learners[0].turn()
-        if self.ledger.calls:  # its rows were noted as those of the first
+        if self.ledger.calls:  # its rows were recorded as of the first
             self.ledger = self.ledger._replace(learned=None, last=None, first=None)
 
     def widen(self, n_features: int) -> None:
-        """Make room for so many columns, and for more: columns are added often when a stream is read."""
+        """Make room for at least `n_features` columns, with some to spare: a stream adds columns often."""
         if n_features > self.n_features:
             self.resize(max(n_features, 2 * self.n_features, 1024))
 
     def resize(self, n_features: int) -> None:
-        """Have exactly so many columns."""
+        """Change the number of columns to exactly `n_features`."""
         if n_features != self.n_features:
             for learner in self.learners:
                 learner.resize(n_features)
@@ -466,11 +428,11 @@ class Model:
 
     @property
     def moves_two(self) -> bool:
-        """Whether an update moves two vectors: then R is √2 times the largest norm."""
+        """Whether an update moves two vectors, so that R is √2 times the largest norm."""
         return self.n_classes > 2 and not self.apart
 
     def radius(self) -> float:
-        """R with the bias, rounded up; √2 times it for a joint multiclass model (two classes move)."""
+        """R with the bias, rounded up; times √2 for a joint multiclass model, where two vectors move."""
         if self.moves_two:
             return root_up(self.radius_square()[1])
         return float(max(learner.native.radius for learner in self.learners))
@@ -481,7 +443,7 @@ class Model:
         low, high = (
             max(getattr(part.native, n) for part in self.learners) for n in ("square_low", "square_high")
         )
-        if not ORDINARY[0] < high < ORDINARY[1]:  # a double cannot hold it
+        if not ORDINARY[0] < high < ORDINARY[1]:  # beyond the range of doubles
             radius = max(learner.native.radius for learner in self.learners)
             least, most = (
                 Fraction(min(radius, LARGEST)) ** 2,
@@ -498,12 +460,12 @@ class Model:
         return min(found, default=None)
 
     def margin_upper(self) -> float:
-        """‖w‖/Στ ≥ γ of all rows learned from, rounded up: a convex combination of their y·x is that long."""
+        """‖w‖/Στ ≥ γ of all training rows, rounded up: the length of a convex combination of their y·x."""
         square = self.upper_square()
         return math.inf if square is None else root_up(square)
 
     def coef(self, *, averaged: bool) -> tuple[Floats, Floats]:
-        """(coef, intercept) of the last or of the averaged weights."""
+        """(coef, intercept) of the last or the averaged weights."""
         parts = []
         for learner in self.learners:
             weights, bias = learner.averaged() if averaged else (learner.weights, learner.bias)
@@ -513,46 +475,16 @@ class Model:
         return side_by_side([c[0] for c, _ in parts], self.used()), np.concatenate([b for _, b in parts])
 
     def used(self) -> Rows | None:
-        """Features beside which all weights and sums are zero; None where that says little."""
+        """The features outside which all weights and sums are zero; None if that saves little."""
         rows = [learner.used() for learner in self.learners]
         known = [used for used in rows if used is not None]
         return None if len(known) < len(rows) else np.unique(np.concatenate(known))
 
     def scorer(self, *, averaged: bool) -> Scorer:
-        """Ready to predict with the last or with the averaged weights."""
+        """A scorer with the last or the averaged weights."""
         if len(self.learners) > 1:
             return Scorer.from_weights(*self.coef(averaged=averaged), self.used())
         (learner,) = self.learners
         if averaged and learner.weight_sums is not None and learner.native.visits:
             return Scorer.from_table(learner.n_classes, *learner.averaged(), learner.used())
         return Scorer.from_learner(learner)
-
-
-def raise_problem(
-    problem: str, row: int, X: Any, largest: float = 0.0, where: Callable[[int], str] | None = None
-) -> None:
-    """Turn a loop's outcome into one clear error; nothing when there is none. `where` names the row."""
-    if not problem:
-        return
-    if where is not None:
-        try:
-            raise_problem(problem, row, X, largest)
-        except (ValueError, OverflowError) as error:
-            raise type(error)(f"{where(row)}: {error}") from None
-    if problem == "not finite":
-        column, value = first_not_finite(X, row)
-        shown = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(
-            f"Input X contains {shown} at row {row}, column {column}. Remove or impute such rows first."
-        )
-    if problem == "bad index":
-        part = X.indices[X.indptr[row] : X.indptr[row + 1]]
-        if part.min() < 0 or part.max() >= X.shape[1]:
-            wrong = int(part.min() if part.min() < 0 else part.max())
-            raise ValueError(f"Row {row} of the sparse X has index {wrong}, but X has {X.shape[1]} columns.")
-        raise UnsortedIndices
-    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0 else 1024
-    raise OverflowError(
-        f"The update at row {row} would make a weight infinite: scale X by 2**{-exponent} "
-        f"(its rows then have norms near 1). The model is as it was before the call."
-    )

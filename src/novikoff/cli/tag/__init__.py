@@ -1,4 +1,4 @@
-"""Label the tokens of sentences: from files with a token a line to a tagger, and back.
+"""Label the tokens of sentences: learn a tagger from files with one token per line, and tag files.
 
 'novikoff tag COMMAND --help' says more.
 """

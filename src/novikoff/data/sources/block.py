@@ -1,4 +1,4 @@
-"""What a source yields: some consecutive rows, with labels and weights."""
+"""Blocks of consecutive rows, with labels and weights, that a source yields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Labels = npt.NDArray[np.float64] | TextLabels  # numbers, or text
 
 
 class Csr(NamedTuple):
-    """A sparse matrix as its three arrays. Has the attributes of scipy's, and does without scipy.
+    """A sparse matrix as its three arrays, with the attributes of SciPy's but without importing it.
 
     The indices of a row are distinct; `is_sorted` says whether they also increase.
     """
@@ -36,11 +36,16 @@ class Csr(NamedTuple):
         return len(self.data)
 
     def some_rows(self, rows: npt.NDArray[Any]) -> Csr:
-        """The rows with these numbers."""
-        sizes = np.diff(self.indptr)[rows]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], sizes)
-        indptr = ends.astype(self.indptr.dtype)
+        """The rows with these numbers.
+
+        >>> X = Csr(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.array([0, 1, 1, 3]), (3, 2))
+        >>> X.some_rows(np.array([2, 0])).data.tolist()
+        [2.0, 3.0, 1.0]
+        """
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.zeros(len(rows) + 1, dtype=self.indptr.dtype)
+        np.cumsum(lengths, out=indptr[1:])
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         return Csr(
             self.data[places], self.indices[places], indptr, (len(rows), self.shape[1]), self.is_sorted
         )
@@ -49,33 +54,17 @@ class Csr(NamedTuple):
 Matrix = Csr | npt.NDArray[Any]
 
 
-def rows_at(X: Matrix, rows: npt.NDArray[np.int64]) -> Matrix:
-    """Some rows of a matrix, by number.
-
-    >>> X = Csr(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.array([0, 1, 1, 3]), (3, 2))
-    >>> rows_at(X, np.array([2, 0])).data.tolist()
-    [2.0, 3.0, 1.0]
-    """
-    if not isinstance(X, Csr):
-        return X[rows]
-    begins, lengths = X.indptr[rows], np.diff(X.indptr)[rows]
-    indptr = np.zeros(len(rows) + 1, dtype=X.indptr.dtype)
-    np.cumsum(lengths, out=indptr[1:])
-    at = np.repeat(begins - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return Csr(X.data[at], X.indices[at], indptr, (len(rows), X.shape[1]), X.is_sorted)
-
-
 @dataclass(slots=True)
 class Block:
     """Consecutive rows of a source.
 
-    Columns are those of the source's features, of which there may be more after every block.
+    Columns are those of the source's features, whose number may grow after every block.
     """
 
     X: Matrix
-    labels: Labels | None  # None: the source has none (rows to predict)
+    labels: Labels | None  # None: no labels (rows to predict)
     weights: Floats | None  # None: all are 1
-    consumed: int  # bytes of the source's files behind the end of this block, for showing progress
+    consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
 
     def __post_init__(self) -> None:
@@ -107,7 +96,7 @@ def gather(blocks: Iterable[Block]) -> Block:
         labels = _labels([part.labels for part in parts])
     X = _joined([part.X for part in parts], columns)
     for part in parts:
-        part.X = np.zeros((0, 0))  # only `where` is needed any more
+        part.X = np.zeros((0, 0))  # only `where` is still needed
     return Block(X, labels, weights, parts[-1].consumed, where)
 
 
@@ -143,7 +132,7 @@ class BadValue(ValueError):
     """A value of a matrix that cannot be used, and why."""
 
     def __init__(self, X: Any, bad: npt.NDArray[Any], why: str) -> None:
-        """`bad` marks such values among those that X stores; the first of them is named."""
+        """`bad` marks such values among the stored ones; the message names the first."""
         at = np.argwhere(bad)[0]
         if bad.ndim == 2:
             self.row, self.column = int(at[0]), int(at[1])
@@ -156,7 +145,7 @@ class BadValue(ValueError):
 
 @contextmanager
 def by_name(where: Callable[[int], str], features: Features) -> Iterator[None]:
-    """A bad value is named by its place in the files, and by its feature's name."""
+    """Name a bad value by its place in the files and its feature's name."""
     try:
         yield
     except BadValue as bad:

@@ -1,4 +1,4 @@
-"""The bytes of one or several files, unpacked where they are compressed, as blocks of whole lines."""
+"""The bytes of one or several files, decompressed, as blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from novikoff.parameters.table import FILE_PARAMETERS
+from novikoff.parameters.files import SOURCE_PARAMETERS
 
 Path = str | os.PathLike[str]
 Paths = Path | IO[bytes] | Iterable[Path | IO[bytes]]
 
-MAX_LINE: int = FILE_PARAMETERS["max_line"].default
-MAX_COLUMNS: int = FILE_PARAMETERS["max_columns"].default
-MAX_EXPANSION: int = FILE_PARAMETERS["max_expansion"].default
+MAX_LINE: int = SOURCE_PARAMETERS["max_line"].default
+MAX_COLUMNS: int = SOURCE_PARAMETERS["max_columns"].default
+MAX_EXPANSION: int = SOURCE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
-# what a compressed file begins with; its name may say anything
+# the first bytes of compressed files; names do not matter
 GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 
 
@@ -40,25 +40,25 @@ class Lines:
 
     text: memoryview
     file: int  # counted from 0
-    consumed: int  # bytes of all files, as they lie on disk, behind the end of these lines
+    consumed: int  # bytes on disk of all files, up to the end of these lines
     buffer: bytearray
     problem: str = ""  # with the line after these, which ends the stream
 
 
 class ByteStream:
-    """Files as one stream, which can be read as often as the files can.
+    """Files as one stream, which can be reread if the files can.
 
     Parameters
     ----------
     paths : str, path, open binary file, or a list of these
-        A str with ``*``, ``?`` or ``[`` that is no file's name is a pattern, and stands for the files that
-        match it, in the order of their names; ``-`` is standard input. What is compressed by gzip, bzip2,
-        xz or Zstandard is known by its first bytes. An open file is read from where
-        it stands, and stays open.
+        A str with ``*``, ``?`` or ``[`` that is not a file's name is a pattern, and stands for the files that
+        match it, in the order of their names; ``-`` is standard input. Data compressed by gzip, bzip2, xz or
+        Zstandard is recognized from its first bytes. An open file is read from its current position, and
+        stays open.
     max_line : default 64 MiB
-        Longest line in bytes: a file with a longer one is taken for something else.
+        The longest line in bytes; a longer line is an error.
     max_expansion : default 1000
-        How many times its size a compressed file may expand to; up to 64 MiB are never refused.
+        The largest factor by which a compressed file may expand; up to 64 MiB are always accepted.
     """
 
     def __init__(self, paths: Paths, *, max_line: int = MAX_LINE, max_expansion: int = MAX_EXPANSION) -> None:
@@ -77,7 +77,7 @@ class ByteStream:
         self._spent = False
 
     def head(self, size: int) -> bytes:
-        """At least so many of the first bytes, unpacked; whoever reads afterwards still gets them."""
+        """At least the first `size` bytes, decompressed; later reads still return them."""
         if self._begun is None:
             if self._spent:
                 raise self._only_once()
@@ -96,9 +96,9 @@ class ByteStream:
         return self._begun[1]
 
     def beginning(self, size: int, skip: int, lines: int) -> tuple[bytes, bool]:
-        """As `head`, with so many whole lines that are not blank behind the first `skip`; and if that is all.
+        """As `head`, with `lines` whole nonblank lines after the first `skip`; and whether that is all.
 
-        No more is read of lines than `max_line` allows, or than it allows of blank ones.
+        No line, and no run of blank lines, is read beyond `max_line`.
         """
         most = size + (lines + 2) * self.max_line
         head = self.head(size)
@@ -107,7 +107,7 @@ class ByteStream:
         return head, self._is_whole
 
     def close(self) -> None:
-        """Let go of a file that only its `head` was read of."""
+        """Close a file of which only the `head` was read."""
         if self._begun is not None:
             unpacked, self._begun = self._begun[0], None
             unpacked.close()
@@ -116,7 +116,7 @@ class ByteStream:
             self._spent = not self.can_reread
 
     def blocks(self, size: int) -> Generator[Lines, None, None]:
-        """All lines from the first, in blocks of about `size` bytes. No block has lines of two files."""
+        """All lines from the first, in blocks of about `size` bytes. A block has lines of one file only."""
         if self._spent:
             raise self._only_once()
         before = 0
@@ -138,20 +138,20 @@ class ByteStream:
             before += unpacked.taken
 
     def release(self, lines: Lines) -> None:
-        """Hand the memory of a block back."""
+        """Return the memory of a block for reuse."""
         lines.text.release()
         self._pool.append(lines.buffer)
 
     def reader(self) -> io.BufferedReader:
-        """The unpacked bytes of all files, one after the other, as one open file."""
+        """The decompressed bytes of all files, concatenated, as one open file."""
         return io.BufferedReader(_Joined(self))
 
     def check_unchanged(self, number: int) -> None:
-        """Raise a ValueError when a file is not what it was when the stream was opened."""
+        """Raise a ValueError if a file has changed since the stream was opened."""
         self._files[number].check_unchanged()
 
     def whole_file(self, number: int) -> str | IO[bytes]:
-        """A file for those who read it by themselves: its name, or the open file from where it stood."""
+        """A file for other readers: its name, or the open file at its original position."""
         file = self._files[number]
         if isinstance(file, _OpenFile):
             file.rewind()
@@ -168,9 +168,9 @@ class ByteStream:
         return hashlib.blake2b("".join(digests).encode(), digest_size=32).hexdigest()
 
     def _lines(self, unpacked: _Unpacked, head: bytes, size: int) -> Iterator[Lines]:
-        rest = head  # the beginning of a line whose end has not been read yet
+        rest = head  # the beginning of an incomplete line
         while True:
-            # Buffers go round, since new memory costs as much as the parse. A long line takes a larger one.
+            # Buffers are reused, because new memory costs as much as parsing. A long line gets a larger one.
             room = size if 2 * len(rest) <= size else size + 2 * len(rest)
             buffer = self._pool.pop() if self._pool else bytearray(room)
             if len(buffer) < room:
@@ -195,7 +195,7 @@ class ByteStream:
                 return
 
     def _sound(self, buffer: bytearray, n: int) -> int:
-        """Where the first line of the first n bytes that is too long begins, or n."""
+        """The start of the first overlong line in the first n bytes, or n."""
         if n <= self.max_line:
             return n
         ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, n) == ord("\n"))
@@ -209,7 +209,7 @@ class ByteStream:
 
 
 def _has_lines(text: bytes, skip: int, lines: int) -> bool:
-    """Whether so many lines that are not blank end in the text, behind the first `skip`."""
+    """Whether `lines` nonblank lines end in the text, after the first `skip`."""
     at = 0
     while (skip or lines) and (end := text.find(b"\n", at)) >= 0:
         if skip:
@@ -227,7 +227,7 @@ def check_whole(name: str, value: object, low: int) -> None:
 
 
 def each_path(paths: Any) -> list[Any]:
-    """Every file that `paths` names, with patterns replaced by what matches them."""
+    """Every file that `paths` names, with patterns replaced by the files that match."""
     several = not isinstance(paths, str | os.PathLike) and not hasattr(paths, "read")
     if several and not isinstance(paths, Iterable):
         raise TypeError(f"path must be a str, a path or an open binary file, not {type(paths).__name__}")
@@ -243,7 +243,7 @@ def each_path(paths: Any) -> list[Any]:
                 continue
         out.append(path)
     if not out:
-        raise ValueError("paths names no file: expected at least one.")
+        raise ValueError("paths is empty: expected at least one file.")
     if sum(path == "-" for path in out if isinstance(path, str)) > 1:
         raise ValueError("paths names standard input ('-') twice, but it can be read only once.")
     return out
@@ -262,7 +262,7 @@ def _file(path: Any) -> _File:
 
 
 class _File(ABC):
-    """A file that can be opened, and often opened again."""
+    """A file that can be opened, in most cases repeatedly."""
 
     name: str
     size: int | None
@@ -274,11 +274,13 @@ class _File(ABC):
 
     @abstractmethod
     def check_unchanged(self) -> None:
-        """Raise a ValueError when the file has changed, as far as that can be seen."""
+        """Raise a ValueError if the file has visibly changed."""
 
     def digest(self) -> str:
         if not self.can_reread:
-            raise ValueError(f"{self.name} can be read only once, so there is no digest of it beforehand.")
+            raise ValueError(
+                f"{self.name} can be read only once, so its digest cannot be computed in advance."
+            )
         digest, buffer = hashlib.blake2b(digest_size=32), bytearray(1 << 20)
         with self.open() as file, memoryview(buffer) as view:
             while read := file.readinto(buffer):
@@ -317,9 +319,7 @@ class _NamedFile(_File):
 
     def _compare(self, status: os.stat_result) -> None:
         if (status.st_size, status.st_mtime_ns) != self._stamp:
-            raise ValueError(
-                f"{self.name}: the file has changed since it was first looked at; start again with it."
-            )
+            raise ValueError(f"{self.name}: the file has changed since it was first read; start again.")
 
 
 class _OpenFile(_File):
@@ -340,10 +340,10 @@ class _OpenFile(_File):
 
     def check_unchanged(self) -> None:
         if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
-            raise ValueError(f"{self.name}: the file has changed while it was read; start again with it.")
+            raise ValueError(f"{self.name}: the file changed while it was read; start again.")
 
     def rewind(self) -> None:
-        """Leave the file as it was found."""
+        """Restore the file's original position."""
         if self.can_reread:
             self._file.seek(self._start)
 
@@ -368,7 +368,7 @@ class _Raw(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts the bytes taken from it, behind `first` that were taken already."""
+    """A file that counts the bytes read from it, after `first`, which were already read."""
 
     def __init__(self, file: io.RawIOBase, first: bytes) -> None:
         self._file, self._first, self.taken = file, first, 0
@@ -417,7 +417,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Unpacked:
-    """The bytes of a file, unpacked when it is compressed."""
+    """The bytes of a file, decompressed if necessary."""
 
     def __init__(self, file: _File, max_expansion: int) -> None:
         self._name, self._size, self._max_expansion = file.name, file.size, max_expansion
@@ -455,7 +455,7 @@ class _Unpacked:
 
     @property
     def taken(self) -> int:
-        """Bytes of the file taken so far."""
+        """Bytes of the file that were read so far."""
         return self._bottom.taken
 
     def close(self) -> None:
@@ -477,7 +477,8 @@ class _Unpacked:
             if self._given > allowed:
                 raise ValueError(
                     f"{self._name}: the {self.form} data expands to more than "
-                    f"max_expansion={self._max_expansion} times its size; raise max_expansion if it is sound."
+                    f"max_expansion={self._max_expansion} times its size; raise max_expansion if the file is "
+                    "trusted."
                 )
         return filled
 

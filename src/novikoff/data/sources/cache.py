@@ -1,13 +1,13 @@
-"""A compact binary copy of a source beside its file, so that later passes need not parse the text again.
+"""A compact binary copy of a source next to its file, so that later passes need not parse the text again.
 
 The copy holds the rows as blocks of arrays, and at its end a directory of the blocks with the names of the
-columns. Values are kept in a form that is smaller and gives them back exactly: not at all where all are 1, as
-whole numbers that stand for decimals (0.1234 is 1234 over 10^4, and that quotient, rounded once, is what the
-text was read as), as float32, or as they are. It belongs to the bytes and the options it was made from: other
-options have a cache of their own, and other bytes make it anew.
+columns. Values are stored in a smaller form that restores them exactly: not at all if all are 1, as whole
+numbers that represent decimals (0.1234 is 1234 over 10^4, and that quotient, rounded once, is the double that
+the text gives), as float32, or unchanged. A cache belongs to the bytes and options it was made from: other
+options use another cache, and if the bytes change, the cache is rewritten.
 
-A cache is believed only where nobody else could have written it: it must be a regular file that belongs to
-the user and that no other user may write to. A fit keeps one descriptor from its first look to its last pass,
+A cache is trusted only if no other user could have written it: it must be a regular file that belongs to the
+user and that no other user may write to. A fit keeps one descriptor from its first access to its last pass,
 so it does not read a cache that another process puts in its place, and checks every block on every pass.
 """
 
@@ -37,25 +37,25 @@ from novikoff.modelfile import checks
 from novikoff.outfile import replacing
 
 MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been rounded
-FOOTER = 16 + 32 + len(MAGIC)  # where the directory begins, how long it is, its digest, the magic again
+FOOTER = 16 + 32 + len(MAGIC)  # start and length of the directory, its digest, the magic again
 
 
 def cached(source: Source) -> Source:
-    """The same source by way of a cache beside its first file, ``<file>.<digest of the options>.cache``."""
+    """The same source, read through a cache at ``<file>.<digest of the options>.cache``."""
     if not source.can_reread or not source.files or source.options.get("of_model"):
-        raise ValueError(f"{source.name}: only files that are learned from can be cached.")
+        raise ValueError(f"{source.name}: only training files can be cached.")
     return CachedSource(source, cache_path(source))
 
 
 def cache_path(source: Source) -> Path:
-    """Where the cache of a source lies: fits with other files or options never share one."""
+    """The path of the cache of a source: fits with other files or options never share one."""
     key = json.dumps([list(map(str, source.files)), source.options], sort_keys=True)
     digest = blake2b(key.encode(), digest_size=8).hexdigest()
     return Path(f"{source.files[0]}.{digest}.cache")
 
 
 class CachedSource(Source):
-    """A source whose first whole pass writes the cache, unless there is one, and whose others read it."""
+    """A source whose first complete pass writes the cache, unless it exists; later passes read it."""
 
     def __init__(self, source: Source, path: Path) -> None:
         self.source, self.path = source, path
@@ -64,7 +64,7 @@ class CachedSource(Source):
         self.skipped, self.rounded = Skipped(), Rounding()
         self._key = {"digest": source.digest(), "size": source.size, "options": source.options}
         self._directory: dict[str, Any] | None = None
-        self._descriptor = -1  # of the cache, from when it was found or written
+        self._descriptor = -1  # of the cache, once it was found or written
         self.features = source.features
         self._open()
 
@@ -73,7 +73,7 @@ class CachedSource(Source):
 
     # -- reading
     def _open(self) -> None:
-        """Use the cache that is there if it is whole and of this source."""
+        """Use the existing cache if it is complete and belongs to this source."""
         descriptor = _trusted(self.path)
         if descriptor is None:
             return
@@ -89,7 +89,7 @@ class CachedSource(Source):
             if not (isinstance(directory["blocks"], list) and isinstance(directory["labels"], list)):
                 return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            return  # it is written anew
+            return  # it is rewritten
         self.features = features
         self._directory = directory
 
@@ -110,7 +110,7 @@ class CachedSource(Source):
                 block = _block(view, entry, self._directory["labels"], f"{self.name} (cached)", rows)
             except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
                 raise ValueError(
-                    f"{self.path}: the cache is damaged; delete it, and it is made anew."
+                    f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
                 ) from None
             buffer = view.obj  # type: ignore[assignment]
             rows += block.n_rows
@@ -118,7 +118,7 @@ class CachedSource(Source):
         self._warn_rounded()
 
     def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:
-        """The bytes of a block, in `buffer` where they fit into it."""
+        """The bytes of a block, in `buffer` if they fit."""
         at, size = int(entry["at"]), int(entry["size"])
         if at < 0 or size < 0 or at + size > os.fstat(self._descriptor).st_size:
             raise ValueError("it ends too early")
@@ -128,25 +128,25 @@ class CachedSource(Source):
         while done < size and (read := os.preadv(self._descriptor, [view[done:]], at + done)):
             done += read
         if done < size or zlib.crc32(view) != entry["crc"]:
-            raise ValueError("its checksum is another")
+            raise ValueError("its checksum differs")
         return view
 
     # -- writing
     def _written(self, reuse: bool) -> Iterator[Block]:
-        """The source's own blocks, each written on its way; the cache is there once all have passed."""
+        """The source's own blocks, each also written; the cache appears when all are written."""
         entries: list[dict[str, Any]] = []
-        known: dict[Any, int] = {}  # labels, and the numbers that stand for them
+        known: dict[Any, int] = {}  # labels and their numbers
         with replacing(self.path) as file:
             file.write(MAGIC)
             for block in self.source.blocks(reuse=reuse):
                 entries.append(_write_block(file, block, known))
                 yield block
             self.skipped, self.rounded = self.source.skipped, self.source.rounded
-            self._has_warned = True  # by the source
-            said, arrays = data_state.features_state(self.source.features)
+            self._has_warned = True  # the source did
+            facts, arrays = data_state.features_state(self.source.features)
             directory = {
                 "key": self._key,
-                "features": said,
+                "features": facts,
                 "labels": list(known),
                 "blocks": entries,
                 "skipped": vars(self.skipped),
@@ -154,15 +154,15 @@ class CachedSource(Source):
             }
             _write_directory(file, directory, arrays)
             file.flush()
-            os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)  # else nobody may believe it
+            os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)  # else it is not trusted
             self._keep(os.open(file.name, os.O_RDONLY | os.O_CLOEXEC))
         self._directory = json.loads(json.dumps(directory))
 
 
 def _trusted(path: Path) -> int | None:
-    """A descriptor of the cache at `path`; None where there is no file.
+    """A descriptor of the cache at `path`; None if there is no file.
 
-    Raises a ValueError for what may be read only with doubt and must not be overwritten.
+    Raises a ValueError for a file that cannot be trusted and must not be overwritten.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -174,13 +174,13 @@ def _trusted(path: Path) -> int | None:
         raise _foreign(path, "is a link") from None
     status, problem = os.fstat(descriptor), ""
     if not stat.S_ISREG(status.st_mode):
-        problem = "is no regular file"
+        problem = "is not a regular file"
     elif status.st_uid != os.geteuid():
         problem = "belongs to another user"
     elif status.st_mode & 0o022:
         problem = "may be written to by other users"
     elif os.pread(descriptor, len(MAGIC), 0) != MAGIC:
-        problem = "is no cache"
+        problem = "is not a cache"
     if problem:
         os.close(descriptor)
         raise _foreign(path, problem)
@@ -189,7 +189,7 @@ def _trusted(path: Path) -> int | None:
 
 def _foreign(path: Path, problem: str) -> ValueError:
     return ValueError(
-        f"{path} {problem}, so it is neither read nor replaced: move it away, or do without a cache."
+        f"{path} {problem}, so it is neither read nor replaced: move it, or run without a cache."
     )
 
 
@@ -197,7 +197,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
     """Append a block's arrays; returns its entry in the directory."""
     X, arrays, decimals = block.X, {}, -1
     if isinstance(X, Csr):
-        if not len(X.data) or (X.data != 1).any():  # all ones need not be kept
+        if not len(X.data) or (X.data != 1).any():  # ones are not stored
             arrays["data"], decimals = _small(X.data)
         arrays["indices"], arrays["indptr"] = X.indices, X.indptr
     else:
@@ -215,7 +215,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
         arrays["weights"] = block.weights
     entry: dict[str, Any] = {"at": file.tell(), "decimals": decimals, "arrays": {}, "crc": 0}
     for name, array in arrays.items():
-        content = array.tobytes() + bytes(-array.nbytes % 8)  # keeps all aligned
+        content = array.tobytes() + bytes(-array.nbytes % 8)  # keeps the arrays aligned
         entry["arrays"][name] = [array.dtype.str, *array.shape]
         entry["crc"] = zlib.crc32(content, entry["crc"])
         file.write(content)
@@ -225,7 +225,7 @@ def _write_block(file: IO[bytes], block: Block, known: dict[Any, int]) -> dict[s
 
 
 def _small(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
-    """The values in a smaller form, and the decimals of which they are whole numbers, or −1."""
+    """The values in a smaller form, and their number of decimals if that form is whole numbers, or −1."""
     with np.errstate(over="ignore", invalid="ignore"):
         if values.ndim == 2:  # what the loops read in place comes first: there is much of it
             for dtype in (np.uint8, np.float32):
@@ -234,25 +234,25 @@ def _small(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
                     return small, -1
         for decimals in range(7):
             power = 10.0**decimals
-            few = values[:64]  # which tell nearly always
+            few = values[:64]  # which nearly always decide
             if (np.rint(few * power) / power != few).any():
                 continue
             whole = np.rint(values * power)
             largest = np.abs(whole).max(initial=0)
             if (whole / power == values).all() and largest < 2**31:
-                # a negative zero comes back as zero, which no weight can tell
+                # a negative zero is restored as zero, which does not affect weights
                 return whole.astype(np.min_scalar_type(-int(largest) - 1)), decimals
         single = values.astype(np.float32)
     return (single if (single == values).all() else values), -1
 
 
-# What arrays of a block may be; those of values are whole numbers where `decimals` says so.
+# The possible arrays of a block; those of values may be whole numbers (see `decimals`).
 VALUES = ("|u1", "<f4", "<f8", "|i1", "<i2", "<i4", "<u2", "<u4")
 TYPES = {"indices": ("<i4", "<i8"), "indptr": ("<i4", "<i8"), "labels": ("<i4",), "weights": ("<f8",)}
 
 
 def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str, before: int) -> Block:
-    """A block from its bytes. Whatever they are, what comes of it is sound, or an error is raised."""
+    """A block from its bytes. Whatever they are, the block is valid, or an error is raised."""
     found: dict[str, npt.NDArray[Any]] = {}
     at, n_rows, n_columns = 0, int(entry["rows"]), int(entry["columns"])
     for key, (dtype, *shape) in entry["arrays"].items():
@@ -294,8 +294,8 @@ def _block(view: memoryview, entry: dict[str, Any], known: list[Any], name: str,
 def _write_directory(file: IO[bytes], directory: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
     from safetensors.numpy import save
 
-    said = np.frombuffer(json.dumps(directory).encode(), dtype=np.uint8)
-    content = save({"directory": said} | checks.under("features", arrays))
+    text = np.frombuffer(json.dumps(directory).encode(), dtype=np.uint8)
+    content = save({"directory": text} | checks.under("features", arrays))
     at = file.tell()
     file.write(content)
     file.write(at.to_bytes(8, "little") + len(content).to_bytes(8, "little"))
@@ -310,7 +310,7 @@ def _read_directory(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, npt.NDAr
     footer = file.read()
     at, length = int.from_bytes(footer[:8], "little"), int.from_bytes(footer[8:16], "little")
     if len(footer) < FOOTER or footer[48:] != MAGIC or at + length + FOOTER != size:
-        raise ValueError("is no cache, or was cut short")
+        raise ValueError("is not a cache, or is truncated")
     file.seek(at)
     content = file.read(length)
     if blake2b(content, digest_size=32).digest() != footer[16:48]:

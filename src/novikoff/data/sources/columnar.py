@@ -15,17 +15,17 @@ TITLES = {"parquet": "Parquet", "arrow": "Arrow or Feather"}
 
 
 class ColumnarFile:
-    """One file that is open; close it when done.
+    """One open file; close it when done.
 
     Parameters
     ----------
     stream : ByteStream
         The files.
     number : int
-        Which of them, from 0.
+        The index of the file, from 0.
     format : {'parquet', 'arrow'}
     categories : names of columns
-        Strings that are wanted as dictionaries, which Parquet files have them in mostly.
+        String columns to read as dictionaries, the usual encoding in Parquet files.
     """
 
     def __init__(self, stream: ByteStream, number: int, format: str, categories: Iterable[str] = ()) -> None:
@@ -43,8 +43,8 @@ class ColumnarFile:
         self._is_ours = isinstance(given, str)  # otherwise it stays open
         with self._sound():
             if isinstance(given, str):
-                # Not memory-mapped: a file that another process cuts short would end this one by SIGBUS,
-                # and one that it rewrites would change what has been validated.
+                # Not memory-mapped: if another process truncated the file, SIGBUS would kill this one,
+                # and if it rewrote the file, validated data would change.
                 self._file = pa.OSFile(given)
             else:
                 self._file = pa.PythonFile(given, "r")
@@ -74,7 +74,7 @@ class ColumnarFile:
     def batches(
         self, columns: list[str], n_rows: int, *, use_threads: bool
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Batches of at most so many rows, and which part of the file lies behind each."""
+        """Batches of at most `n_rows` rows, and the fraction of the file read after each."""
         with self._sound():
             if self._format == "parquet":
                 done, total = 0, max(self._reader.metadata.num_rows, 1)
@@ -88,7 +88,7 @@ class ColumnarFile:
             whole = self._reader if self._is_stream else map(self._reader.get_batch, range(total))
             for k, batch in enumerate(whole):
                 batch = batch.select(columns)
-                batch.validate(full=True)  # offsets, indices and text of a damaged file may be anything
+                batch.validate(full=True)  # offsets, indices and text of a damaged file are arbitrary
                 for begin in range(0, batch.num_rows, n_rows):
                     part = batch.slice(begin, n_rows)
                     yield part, (k + (begin + part.num_rows) / batch.num_rows) / total if total else 0.0
@@ -104,7 +104,7 @@ class ColumnarFile:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Say what pyarrow says about a damaged file in one line."""
+        """Report pyarrow's error about a damaged file in one line."""
         import pyarrow as pa
 
         try:
@@ -112,10 +112,10 @@ class ColumnarFile:
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            said = str(error).strip().split("\n")[0].rstrip(".")
+            reason = str(error).strip().split("\n")[0].rstrip(".")
             raise ValueError(
-                f"{self.name}: this is no sound {TITLES[self._format]} file ({said}); one that is compressed "
-                "as a whole must be unpacked first."
+                f"{self.name}: this is not a valid {TITLES[self._format]} file ({reason}); a file that is "
+                "compressed as a whole must be decompressed first."
             ) from None
 
 

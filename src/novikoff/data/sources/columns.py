@@ -1,17 +1,17 @@
-"""The columns of a table: what each holds, and how it becomes features.
+"""The columns of a table: the kind of each, and how it becomes features.
 
 - *Numbers* (integers, floats, decimals; true and false as 1 and 0): the feature "column".
 - *Strings*, dictionaries, and numbers named as `categorical`: "column=value" of value 1. Blanks around the
-  value are cut off, and an empty one counts as null; a number is written without a point when it is whole.
-- *Strings named as `text`*: "column=word" with the word's count (`native/words.h` says what a word is).
+  value are removed, and an empty one counts as null; a whole number is written without a point.
+- *Strings named as `text`*: "column=word" with the word's count (`native/words.h` defines words).
 - *Dates and timestamps*, in UTC: "column" in days since 1970-01-01; "column.month=3", "column.weekday=1"
   (Monday) and, for timestamps, "column.hour=17" of value 1.
 - *Times of day*: "column" in days, and "column.hour=17" of value 1. *Durations*: "column" in seconds.
-- *Null*: "column=null" of value 1, whatever the column holds; in a text column nothing.
+- *Null*: "column=null" of value 1, for any kind of column except text, where it gives no feature.
 
-NaN and infinity are refused, and so are columns of lists, structs or maps. A number 0 is the same as no
-number. The features "column" of all columns come first, in the order of the table; the others are
-numbered as they first appear, row by row and in a row from left to right.
+NaN and infinity are refused, and so are columns of lists, structs or maps. The number 0 is
+equivalent to no number. The features "column" of all columns come first, in the order of the table; the rest
+are numbered as they first appear, row by row and from left to right.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ import numpy.typing as npt
 
 from novikoff.data.sources.features import Features, NamedFeatures, State
 
-NUMERIC = ("number", "date", "timestamp", "time", "duration")  # kinds with a feature called like the column
+NUMERIC = ("number", "date", "timestamp", "time", "duration")  # kinds with a feature named after the column
 FEATURES = (*NUMERIC, "category", "text")
 KINDS = (*FEATURES, "label", "weight", "ignored")
 USUAL_LABELS = ("label", "class", "target", "y")
 
 
 class Column(NamedTuple):
-    """One column of the table that a model was made from."""
+    """One column of the table that a model was trained on."""
 
     name: str
     kind: str  # one of KINDS
-    type: str  # as Arrow writes it
+    type: str  # in Arrow's notation
 
 
 class TableFeatures(Features):
-    """A table's columns as a model's: the recipe, and the names that it led to.
+    """A table's columns as features: the recipe, and the feature names.
 
     Parameters
     ----------
     columns : list of Column
-        All columns of the table, also those that are no features.
+        All columns of the table, including those that are not features.
     has_names : bool
-        Whether the table itself names its columns; otherwise they are called "1", "2", ...
+        Whether the table itself names its columns; otherwise their names are "1", "2", ...
     ngrams : int
-        Words in a row that text columns are cut into, at most.
+        The most consecutive words in one feature of a text column.
     vocabulary : NamedFeatures
-        Where names have their columns.
+        The mapping from names to columns.
     """
 
     kind = "table"
@@ -60,7 +60,7 @@ class TableFeatures(Features):
     ) -> None:
         self.columns, self.has_names, self.ngrams = list(columns), has_names, ngrams
         self.vocabulary = vocabulary
-        # column of the features that are called like a column of the table, by that column's number
+        # the column of each feature that is named after a table column, by that column's number
         numeric = [k for k, column in enumerate(self.columns) if column.kind in NUMERIC]
         places = self.place([self.columns[k].name for k in numeric])
         self.numeric = dict(zip(numeric, places.tolist(), strict=True))
@@ -80,7 +80,7 @@ class TableFeatures(Features):
 
     @property
     def fixed(self) -> bool:
-        """Whether new names get no column."""
+        """Whether new names are refused a column."""
         return self.vocabulary.fixed
 
     @fixed.setter
@@ -117,7 +117,7 @@ class TableFeatures(Features):
                 or column[1] not in KINDS
             ):
                 raise ValueError(
-                    f"a column of the table is said to be {column!r}: expected a name, kind and type."
+                    f"a column of the table is declared as {column!r}: expected a name, kind and type."
                 )
         features = cls(
             [Column(*column) for column in recipe["columns"]],
@@ -126,27 +126,27 @@ class TableFeatures(Features):
             vocabulary=NamedFeatures.from_state(facts["vocabulary"], arrays),
         )
         if min(features.numeric.values(), default=0) < 0:
-            raise ValueError("a column of the table has no place among the names.")
+            raise ValueError("a column of the table is missing from the names.")
         return features
 
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
-        """Where a table's columns are in another one: its number there, by the number here.
+        """Match a table's columns with another table's: the number there, by the number here.
 
-        By name where both tables have names, otherwise by position; ignored columns need not be there.
+        By name if both tables have names, otherwise by position; ignored columns may be missing.
 
         Parameters
         ----------
         names : list of str
             The other table's columns.
         has_names : bool
-            Whether they are its own, and not just numbers.
+            Whether they are names from the table, and not just numbers.
         label_optional : bool
             Whether labels and weights may be missing.
 
         Raises
         ------
         ValueError
-            When a column is missing; without the name of the file.
+            When a column is missing; the message does not name the file.
         """
         spare = ("label", "weight") if label_optional else ()
         if has_names and self.has_names:
@@ -168,7 +168,7 @@ class TableFeatures(Features):
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:
-    """Names for a message: quoted, and not all of very many."""
+    """Names for a message: quoted, and at most `most` of them."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -185,11 +185,11 @@ def _find(names: list[str], wanted: Any, option: str) -> int:
     number = int(wanted) if isinstance(wanted, str) and wanted.isdecimal() else wanted
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 1 <= number <= len(names):
         return int(number) - 1
-    raise ValueError(f"{option}={wanted!r} is none of the {len(names)} columns: {listed(names)}")
+    raise ValueError(f"{option}={wanted!r} is not one of the {len(names)} columns: {listed(names)}")
 
 
 def usual_label(names: list[str], has_names: bool) -> int:
-    """The label's column when none is named: by the usual names, or the last where columns have no names."""
+    """The default label column: one with a usual name, or the last if columns have no names."""
     if not has_names:
         return len(names) - 1
     lower = [name.lower() for name in names]
@@ -197,8 +197,8 @@ def usual_label(names: list[str], has_names: bool) -> int:
         if usual in lower:
             return lower.index(usual)
     raise ValueError(
-        f"no column is called {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
-        f"name the label's column by `label`; there are {listed(names)}"
+        f"no column is named {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
+        f"name the label column with `label`; there are {listed(names)}"
     )
 
 
@@ -214,19 +214,19 @@ def recipe(
     text: Any = (),
     label_optional: bool = False,
 ) -> list[Column]:
-    """What every column of a table holds.
+    """The kind of every column of a table.
 
     Parameters
     ----------
     names : list of str
     kinds : list of (kind, type)
-        By column, as far as the table tells by itself; the kind is "" when the type cannot be a feature.
+        For each column, as inferred from the table; the kind is "" if the type cannot be a feature.
     has_names : bool
-        Whether the names are the table's own.
+        Whether the names are from the table.
     label, weight, ignore, categorical, text
         Columns by name, or by number from 1.
     label_optional : bool
-        Whether there may be no label.
+        Whether the label may be missing.
     """
     repeated = (
         sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
@@ -263,7 +263,7 @@ def recipe(
         out.append(Column(name, kind, type_))
     if not any(column.kind in FEATURES for column in out):
         raise ValueError(
-            "there is no column to learn from"
+            "there is no feature column"
             + (
                 f": the table has one column only, {names[0]!r}; check the format and the delimiter"
                 if len(names) == 1

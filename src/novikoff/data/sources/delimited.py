@@ -1,8 +1,7 @@
-"""CSV and TSV: blocks of lines as Arrow columns, or straight as rows where all cells are numbers.
+"""CSV and TSV: blocks of lines as Arrow columns, or directly as rows if all cells are numbers.
 
-pyarrow splits and converts the cells; lines are cut into blocks here, so that every row keeps its line,
-blocks are read on several threads, and one row that is wrong can be named or passed over without losing the
-rest.
+pyarrow splits and converts the cells. Lines are split into blocks here, so that every row keeps its line
+number, several threads read blocks, and a malformed row can be named or skipped without losing the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from novikoff.data.sources.encoding import BlockRounding, LocalRows, MixedLabels
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IGNORED, LABEL, WEIGHT = -1, -2, -3  # as native/cells.h knows them
+IGNORED, LABEL, WEIGHT = -1, -2, -3  # as in native/cells.h
 
 _CELL = re.compile(
     r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL
@@ -35,22 +34,22 @@ _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 
 @dataclass
 class ParsedLines:
-    """A block of lines, read: its rows, or what is wrong."""
+    """A block of lines after parsing: its rows, or its error."""
 
     local: LocalRows | None = None
     labels: Labels | None = None
     weights: Floats | None = None
     n_rows: int = 0
     n_lines: int = 0
-    before: int = 0  # lines before the first that was read here
-    lines: Any = None  # of the rows, from 0; None when they are simply consecutive
+    before: int = 0  # lines before the first one that was parsed
+    lines: Any = None  # of the rows, from 0; None if they are consecutive
     skipped: list[tuple[int, str]] = field(default_factory=list)
     rounded: BlockRounding = field(default_factory=BlockRounding)
-    problem: tuple[int | None, str] | None = None  # line from 0, what is wrong
+    problem: tuple[int | None, str] | None = None  # line from 0, error
 
 
 class Buffers:
-    """Memory for dense rows, which goes round: new pages cost as much as reading the numbers into them."""
+    """Reused memory for dense rows: new pages cost as much as reading the numbers into them."""
 
     def __init__(self) -> None:
         self._idle: list[Floats] = []
@@ -62,11 +61,11 @@ class Buffers:
         except IndexError:
             flat = np.empty(0)
         if len(flat) < size:
-            flat = np.empty(size + size // 8)  # the next block may have some more rows
+            flat = np.empty(size + size // 8)  # the next block may have a few more rows
         return flat[:size].reshape(n_rows, n_columns)
 
     def give_back(self, rows: Floats) -> None:
-        """Have the memory of `take`, which nobody may look at any more, for the next."""
+        """Return the memory from `take` for reuse; it must no longer be read."""
         if rows.base is not None:
             self._idle.append(rows.base)
 
@@ -78,11 +77,11 @@ class LineReader:
     ----------
     features : TableFeatures
     places : dict
-        Where the columns of the recipe are in the file (`TableFeatures.match`).
+        The position in the file of each column of the recipe (`TableFeatures.match`).
     n_columns : int
-        Columns of the file.
+        The number of columns of the file.
     buffers : Buffers
-        Where memory for dense rows comes from.
+        The source of memory for dense rows.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class LineReader:
             for some in in_parts(list(columns))
         ]
 
-        # where cells go when all are plain numbers, which need no Arrow
+        # the destination of cells if all are plain numbers, which do not need Arrow
         self._targets = None
         types = {column.type for column in columns.values()}
         if features.is_plain and "bool" not in types and dialect.delimiter != " ":
@@ -141,17 +140,15 @@ class LineReader:
         return self._carefully(bytes(text), out)
 
     def _read_numbers(self, raw: Any, out: ParsedLines) -> bool:
-        """Read a block in which all cells that are wanted are plain numbers; False when there are others."""
+        """Read a block if all cells in use are plain numbers; otherwise return False."""
         assert self._targets is not None
-        if len(raw) < out.n_lines * len(self._targets):  # a line has a byte for each cell, at least
+        if len(raw) < out.n_lines * len(self._targets):  # a line has at least one byte per cell
             return False
         dense = self._buffers.take(out.n_lines, len(self._features.numeric))
         labels = np.empty(out.n_lines if LABEL in self._targets else 0)
         weights = np.empty(out.n_lines if WEIGHT in self._targets else 0)
-        dialect = self._dialect
-        if not _core.number_cells(
-            raw, dialect.delimiter, dialect.quote or "", self._targets, dense, labels, weights
-        ):
+        cells = _core.NumberCells(self._dialect.delimiter, self._dialect.quote or "", self._targets)
+        if not cells.read(raw, dense, labels, weights):
             self._buffers.give_back(dense)
             return False
         out.n_rows, out.local = out.n_lines, dense_rows(dense)
@@ -160,7 +157,7 @@ class LineReader:
         return True
 
     def _carefully(self, text: bytes, out: ParsedLines) -> ParsedLines:
-        """Read a block that has blank lines, quoted line breaks, or rows that are wrong."""
+        """Read a block that has blank lines, quoted line breaks or malformed rows."""
         starts, lines = self._dialect.starts(text)
         bad = self._open_quotes(text, starts)
         if not bad or self._skip_bad:
@@ -182,7 +179,7 @@ class LineReader:
         return out
 
     def _bad_rows(self, text: bytes, starts: Any, rows: Any) -> list[tuple[int, str]]:
-        """Rows that cannot be read, found by halving: all of them when they are skipped, else the first."""
+        """Malformed rows, found by bisection: all of them if they are skipped, otherwise the first."""
         if not len(rows):
             return []
         try:
@@ -203,7 +200,7 @@ class LineReader:
         return bad
 
     def _open_quotes(self, text: bytes, starts: Any) -> list[tuple[int, str]]:
-        """Rows with a quote that does not end: the rows behind would disappear in it."""
+        """Rows with an unclosed quote, which would swallow the rows after it."""
         if self._dialect.quote is None or self._dialect.newlines_in_values:
             return []
         message = "a quote does not end on its line: allow newlines_in_values, or set quote=None"
@@ -247,7 +244,7 @@ class LineReader:
     def _check_integers(
         self, text: bytes | memoryview, columns: dict[str, Any], rounding: BlockRounding
     ) -> None:
-        """Look at the text of large numbers, which are read as doubles: digits alone may say another."""
+        """Check the text of large numbers, which are read as doubles: an integer may be another."""
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.csv
@@ -298,8 +295,8 @@ class LineReader:
             else f"a {column.kind}"
         )
         return (
-            f"the column {column.name!r} holds {cell[3]!r}, but was taken for {what} by its first cells; "
-            f"if it holds categories, name it as categorical"
+            f"the column {column.name!r} holds {cell[3]!r}, but was read as {what} by its first cells; "
+            f"if it holds categories, declare it as categorical"
         )
 
 
@@ -331,7 +328,7 @@ def _joined(text: bytes, starts: Any, rows: Any) -> bytes:
 def whole_rows(
     blocks: Iterator[Lines], dialect: Dialect, max_line: int
 ) -> Iterator[tuple[Lines, bytes | memoryview]]:
-    """Blocks of lines that end where a row ends, also when a quoted cell has line breaks."""
+    """Blocks of lines that end where a row ends, even if a quoted cell has line breaks."""
     if not (dialect.newlines_in_values and dialect.quote):
         for lines in blocks:
             yield lines, lines.text
@@ -359,7 +356,7 @@ def whole_rows(
 
 
 def _csv_type(kind: str, type_: str) -> pa.DataType:
-    """What to read a column of the recipe as."""
+    """The Arrow type for a column of the recipe."""
     import pyarrow as pa
 
     if kind in ("category", "label"):

@@ -1,4 +1,4 @@
-"""What the first lines of a CSV or TSV file tell: how cells are separated, names and types of the columns."""
+"""The layout of a CSV or TSV file from its first lines: separators, names and types of the columns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BOM = b"\xef\xbb\xbf"
-HEAD = 1 << 20  # bytes that tell the columns' types
-AT_ONCE = 1 << 14  # columns
-NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns that are no strings
+HEAD = 1 << 20  # bytes from which the columns' types are inferred
+AT_ONCE = 1 << 14  # columns that are read together
+NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns other than strings
 NULLS += [" " + null for null in NULLS]
 NO_NAMES = {"nan", "inf", "-inf", "+inf", "infinity", *(null.lower() for null in NULLS)}  # nor numbers
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How cells are separated."""
+    """The delimiter and quote of a file."""
 
     delimiter: str
     quote: str | None
@@ -38,7 +38,7 @@ class Dialect:
         rows = csv.reader([line], delimiter=self.delimiter, strict=False, **quoting)
         try:
             cells = next(rows, [])
-        except csv.Error:  # a cell that is too long for this module is a text, hardly one with delimiters
+        except csv.Error:  # a cell too long for this module is text, probably without delimiters
             cells = line.split(self.delimiter)
         return [cell.strip() for cell in cells]
 
@@ -54,7 +54,7 @@ class Dialect:
         )
 
     def starts(self, text: bytes | memoryview) -> tuple[Any, Any]:
-        """Where each row that is not blank begins, the text's end after them; and their lines, from 0."""
+        """The start of each row that is not blank, and last the text's end; and the rows' lines, from 0."""
         raw = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(raw == ord("\n"))
         if not len(ends) or ends[-1] != len(raw) - 1:
@@ -76,17 +76,17 @@ def sniff_delimiter(line: str, quote: str | None) -> str:
 
 
 def is_header(first: list[str], second: list[str] | None, otherwise: bool, label: Any = None) -> bool:
-    """Whether the first line names the columns; `label` is the name of the label's column, where it is given.
+    """Whether the first line names the columns; `label` is the name of the label column, if given.
 
-    It does when it has that name, and otherwise when it has no number, but a usual name of labels, or the
-    second line has a number. With numbers it is a row; but where it has numbers and a usual name of labels,
-    it names the columns if the second line has a number below that name, because labels are all of one kind,
-    or if it begins with label, as tables do that novikoff writes, while `label` names no other column.
+    It does if it has that name, or if it has no number but a usual label name, or the second line has a
+    number. A line with numbers is a row; but one with numbers and a usual label name names the columns if the
+    second line has a number under that name, because all labels are of one kind, or if it begins with label,
+    like the tables that novikoff writes, and `label` does not name another column.
 
     Raises
     ------
     ValueError
-        When it could be either: a label may well be called y, and stand in a row.
+        When it could be either: y may itself be a label in a row.
 
     >>> is_header(["a", "y"], ["1", "n"], True), is_header(["0.5", "n"], ["1", "y"], True)
     (True, False)
@@ -112,7 +112,7 @@ def is_header(first: list[str], second: list[str] | None, otherwise: bool, label
 
 
 def has_known_names(first: list[str], known: TableFeatures) -> bool:
-    """Whether the first line has known names of columns: not only the label's, nor only numbers."""
+    """Whether the first line has known column names, other than the label's and numbers."""
     names = {column.name for column in known.columns if column.kind != "label"}
     found = names & set(header_names(first))
     if found and (found == names or not all(NUMBER.fullmatch(name) for name in found)):
@@ -127,20 +127,18 @@ def has_known_names(first: list[str], known: TableFeatures) -> bool:
 
 def _unclear(first: list[str]) -> ValueError:
     shown = ",".join(first[:20])
-    return ValueError(
-        f"the first line, {shown}, may be a row or have the columns' names: say which by `header`"
-    )
+    return ValueError(f"the first line, {shown}, may be a row or the column names: set `header`")
 
 
 def header_names(cells: list[str]) -> list[str]:
-    """Names of columns; one that is empty goes by its number."""
+    """Names of columns; an empty name is replaced by the column's number."""
     return [cell or str(k + 1) for k, cell in enumerate(cells)]
 
 
 def line_after(text: bytes | memoryview, at: int) -> int:
     """Where the next line begins."""
     step = 1 << 12
-    while at < len(text):  # a piece at a time: the rest may be long
+    while at < len(text):  # in pieces, because the rest may be long
         end = bytes(text[at : at + step]).find(b"\n")
         if end >= 0:
             return at + end + 1
@@ -150,12 +148,12 @@ def line_after(text: bytes | memoryview, at: int) -> int:
 
 @dataclass
 class Look:
-    """What the first lines of a file tell."""
+    """The layout that the first lines of a file show."""
 
     dialect: Dialect
     has_header: bool
     names: list[str]
-    kinds: list[tuple[str, str]]  # what each column holds, and its type
+    kinds: list[tuple[str, str]]  # the kind and type of each column
 
 
 def look(
@@ -171,12 +169,12 @@ def look(
     known: TableFeatures | None,
     label: Any = None,
 ) -> Look:
-    """Find out how a file is written from its first bytes; `whole` says that there are no more.
+    """Infer the layout of a file from its first bytes; `whole`: they are the entire file.
 
     Raises
     ------
     ValueError
-        Without the name of the file.
+        The message does not name the file.
     """
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("the text is UTF-16; expected UTF-8")
@@ -226,12 +224,12 @@ def _line(head: bytes, end: int) -> bytes:
 
 
 def _kinds(body: bytes, dialect: Dialect, n: int) -> list[tuple[str, str]]:
-    """What pyarrow takes the columns for."""
+    """The types that pyarrow infers for the columns."""
     import pyarrow as pa
     import pyarrow.csv
 
     options = dialect.parse_options()
-    options.invalid_row_handler = lambda row: "skip"  # found again, with its line, when it is read
+    options.invalid_row_handler = lambda row: "skip"  # reported, with its line, when the block is read
     names, types = numbered(n), []
     for some in in_parts(names):
         convert = pyarrow.csv.ConvertOptions(
@@ -245,7 +243,7 @@ def _kinds(body: bytes, dialect: Dialect, n: int) -> list[tuple[str, str]]:
 
 
 def in_parts(names: list[str]) -> list[list[str]]:
-    """Columns to be read at a time: pyarrow takes 9 kB for each, whatever is in them."""
+    """Groups of columns to read together: pyarrow takes 9 kB per column, whatever it holds."""
     return [names[k : k + AT_ONCE] for k in range(0, len(names), AT_ONCE)]
 
 
@@ -263,11 +261,11 @@ def numbered(n: int) -> list[str]:
 
 
 def csv_type_name(type_: pa.DataType) -> str:
-    """The type that a column is read as when its first cells look like `type_`."""
+    """The type as which a column is read if its first cells look like `type_`."""
     kind = kind_of(type_)
     if kind == "number":
         return "bool" if str(type_) == "bool" else "double"
-    if kind == "timestamp":  # finer than the first cells may need, but with room for the year 9999
+    if kind == "timestamp":  # finer than the first cells may need, but reaching the year 9999
         unit = "ns" if type_.unit == "ns" else "us"
         return f"timestamp[{unit}, tz=UTC]" if type_.tz else f"timestamp[{unit}]"
     return {"date": "date32[day]", "time": "time64[us]"}.get(kind, "string")

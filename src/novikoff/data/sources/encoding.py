@@ -1,7 +1,7 @@
-"""From Arrow columns to rows of features, as `columns` says.
+"""From Arrow columns to rows of features, as defined in `columns`.
 
-A block is encoded in two steps. `local_rows` knows nothing but the block, so that several can be at work at
-once: features have numbers of their own there. `placed` gives them the model's columns, block after block.
+A block is encoded in two steps. `local_rows` uses only the block, so that several threads can run at
+once: it numbers features within the block. `placed` assigns the model's columns, block after block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Unsound(ValueError):
-    """What is wrong with a row (counted in the block), or with a whole column (None)."""
+    """An error in a row (counted in the block), or in a whole column (None)."""
 
     def __init__(self, row: int | None, message: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Unsound(ValueError):
 
 
 class BlockRounding(Rounding):
-    """What becomes of a block's numbers that no double holds; `row` is that of the first."""
+    """How a block's numbers that no double holds are treated; `row` is the row of the first."""
 
     row = -1
 
@@ -62,7 +62,7 @@ class BlockRounding(Rounding):
     def refuse(
         self, column: Column, wrong: npt.NDArray[np.bool_], show: Callable[[int], tuple[Any, float]]
     ) -> None:
-        """Refuse the first of the rows that are wrong, or note them; `show` gives (value, nearest)."""
+        """Refuse the first of the wrong rows, or count them; `show` gives (value, nearest)."""
         if not wrong.any():
             return
         row = int(np.argmax(wrong))
@@ -75,7 +75,7 @@ class BlockRounding(Rounding):
 
 
 def kind_of(type_: pa.DataType) -> str:
-    """What a column of an Arrow type holds; "" when it can be no feature."""
+    """The kind of a column of an Arrow type; "" if it cannot be a feature."""
     import pyarrow.types as types
 
     if types.is_dictionary(type_):
@@ -117,7 +117,7 @@ class LocalRows:
     ids: npt.NDArray[np.int32]
     indptr: npt.NDArray[np.int64]
     names: list[str]
-    order: Integers  # of the names: as they first appear
+    order: Integers  # of the names: by first appearance
 
 
 class _Slots:
@@ -125,8 +125,8 @@ class _Slots:
 
     def __init__(self, n_rows: int, n_numeric: int) -> None:
         self.n_rows, self._n_numeric = n_rows, n_numeric
-        self._single: list[tuple[int, Any, Any]] = []  # at most one entry a row: slot, values, ids
-        self._bags: list[tuple[int, Any, Any, Any]] = []  # any number: slot, values, ids, indptr
+        self._single: list[tuple[int, Any, Any]] = []  # at most one entry per row: slot, values, ids
+        self._bags: list[tuple[int, Any, Any, Any]] = []  # any number per row: slot, values, ids, indptr
         self._n_slots = 0
         self._names: list[str] = []
         self._first: list[Integers] = []  # the row of each name
@@ -141,9 +141,9 @@ class _Slots:
         self._first.append(np.array([np.argmax(rows)]))
 
     def add_codes(self, codes: Integers, n: int, names: Callable[[Integers], list[str]]) -> None:
-        """A feature of value 1 in each row: one of n. A row without one has the code n."""
+        """One of n features, of value 1, in each row. A row without one has the code n."""
         first = np.full(n + 1, -1)
-        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of repeated ones the last assignment holds
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of repeated assignments the last one holds
         used = np.flatnonzero(first[:n] >= 0)
         ids = np.zeros(n + 1, dtype=np.int32)
         ids[used] = self._n_numeric + len(self._names) + np.arange(len(used))
@@ -154,7 +154,7 @@ class _Slots:
     def add_bags(
         self, values: Floats, ids: npt.NDArray[np.int32], indptr: Integers, names: _core.Names
     ) -> None:
-        """Any number of features a row, numbered as they first appear."""
+        """Any number of features per row, numbered as they first appear."""
         first = np.empty(len(names), dtype=np.int64)
         first[ids[::-1]] = np.repeat(np.arange(self.n_rows), np.diff(indptr))[::-1]
         self._bags.append((self._next(), values, ids + (self._n_numeric + len(self._names)), indptr))
@@ -206,7 +206,7 @@ def encoded(
     label_optional: bool,
     rounding: BlockRounding,
 ) -> tuple[LocalRows, Labels | None, Floats | None]:
-    """A block's rows, labels and weights from its columns, which are those of `places`, in its order."""
+    """A block's rows, labels and weights from its columns, given in the order of `places`."""
     columns = [features.columns[k] for k in places]
     labels = weights = None
     for column, array in zip(columns, arrays, strict=True):
@@ -224,7 +224,7 @@ def local_rows(
     features: TableFeatures,
     rounding: BlockRounding,
 ) -> LocalRows:
-    """Encode a block's columns, which are all columns of the recipe that make features, in its order."""
+    """Encode a block's feature columns, given in the order of the recipe."""
     numbers: dict[int, tuple[Floats, npt.NDArray[np.bool_] | None]] = {}
     for k, (column, array) in enumerate(arrays):
         _check_kind(column, array)
@@ -254,7 +254,7 @@ def local_rows(
 
 
 def placed(local: LocalRows, features: TableFeatures) -> Matrix:
-    """The rows with the model's columns; new names get theirs."""
+    """The rows with the model's columns; new names are added."""
     if local.dense is not None:
         if features.n_columns == local.dense.shape[1]:
             return local.dense
@@ -268,7 +268,7 @@ def placed(local: LocalRows, features: TableFeatures) -> Matrix:
 
 
 def dense_rows(dense: Floats) -> LocalRows:
-    """Rows of nothing but numbers."""
+    """Rows that hold only numbers."""
     nothing = np.empty(0, dtype=np.int64)
     return LocalRows(dense, np.empty(0), nothing.astype(np.int32), nothing, [], nothing)
 
@@ -291,15 +291,15 @@ def _check_kind(column: Column, array: pa.Array) -> None:
     if kind not in alike.get(column.kind, (column.kind,)):
         raise Unsound(
             None,
-            f"the column {column.name!r} is of type {array.type}, but was taken for "
+            f"the column {column.name!r} is of type {array.type}, but was read as "
             f"{'text' if column.kind == 'text' else f'a {column.kind}'} ({column.type})",
         )
 
 
 def _stored(array: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-    """The numbers that an array consists of, 0 where it is null, and where it is.
+    """The numbers of an array, 0 for null, and which are null.
 
-    Read from the array's memory: `to_numpy` would import pandas where there is one.
+    They are read from the array's memory: `to_numpy` would import pandas if installed.
     """
     import pyarrow.types as types
 
@@ -318,7 +318,7 @@ def _stored(array: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | 
 def _numbers(
     column: Column, array: pa.Array, rounding: BlockRounding
 ) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
-    """A column of numbers, 0 where it is null, and where it is."""
+    """A column of numbers, 0 for null, and which are null."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -332,7 +332,7 @@ def _numbers(
     values, nulls = _stored(array)
     with np.errstate(over="ignore", invalid="ignore"):
         sound = values.dtype.kind != "f" or math.isfinite(values.sum())
-    if not sound:  # or a sum of sound numbers that is too large
+    if not sound:  # or a sum of finite numbers that overflows
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             row = int(wrong[0])
@@ -344,7 +344,7 @@ def _numbers(
 
 
 def _dictionary(array: pa.Array) -> pa.DictionaryArray:
-    """A column as its distinct values and, for each row, the number of one."""
+    """A column as its distinct values and, for each row, the index of one."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -371,13 +371,13 @@ def _add_category(slots: _Slots, name: str, array: pa.Array) -> None:
 
 
 def _codes(array: pa.DictionaryArray) -> npt.NDArray[Any]:
-    """Which of its values each row has; the number behind the last for null."""
+    """The index of each row's value; for null, the index after the last."""
     codes, nulls = _stored(array.indices)
     return codes if nulls is None else np.where(nulls, len(array.dictionary), codes.astype(np.int64))
 
 
 def _texts(values: pa.Array) -> list[str]:
-    """Values as text without blanks around them; empty for null, and behind the last."""
+    """Values as text, stripped of blanks; empty for null, and one more at the end, also empty."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -395,15 +395,13 @@ def _add_words(slots: _Slots, name: str, array: pa.Array, ngrams: int) -> None:
     valid, offsets, data = array.buffers()
     width = np.int32 if types.is_string(array.type) else np.int64
     slots.add_bags(
-        *_core.word_rows(
-            # a damaged file may have it anywhere
+        *_core.Words(f"{name}=", ngrams).rows(
+            # in a damaged file it may be anywhere
             np.require(np.frombuffer(offsets, width), requirements="A") if offsets else np.zeros(1, width),
             np.frombuffer(data or b"", np.uint8),
-            np.frombuffer(valid, np.uint8) if valid else None,
             array.offset,
             len(array),
-            f"{name}=",
-            ngrams,
+            np.frombuffer(valid, np.uint8) if valid else None,
         )
     )
 
@@ -421,15 +419,15 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, round
         whole, rest, per = *np.divmod(ticks, second), second
     else:
         days, rest = np.divmod(ticks, PER_DAY[unit])
-        values = days + rest / PER_DAY[unit]  # whole days and the rest apart: the same for every unit
+        values = days + rest / PER_DAY[unit]  # whole days and the rest separately: equal for every unit
         whole, per = days, PER_DAY[unit]
 
     def show(row: int) -> tuple[Any, float]:
         try:
-            said = str(array[row])
-        except (OverflowError, ValueError):  # a time that Python's datetime cannot say
-            said = str(stored[row])
-        return f"{said} ({unit})", float(values[row])
+            moment = str(array[row])
+        except (OverflowError, ValueError):  # a time that Python's datetime cannot represent
+            moment = str(stored[row])
+        return f"{moment} ({unit})", float(values[row])
 
     rounding.refuse(column, _not_told(values, whole, rest, per), show)
     slots.add_number(values, number)
@@ -449,11 +447,11 @@ def _add_time(slots: _Slots, column: Column, array: pa.Array, number: int, round
 
 
 def _not_told(values: Floats, whole: Integers, rest: Integers, per: int) -> npt.NDArray[np.bool_]:
-    """Which times their doubles do not tell: the tick nearest to values = whole + rest/per is another.
+    """Which times their doubles do not identify: another tick is nearest to values = whole + rest/per.
 
-    Most times are no doubles in days, as most decimals are none; but as long as each leads back to its own
-    tick, none becomes another. A time that is whole in a coarser unit, three digits at a time, need only be
-    told in that. Microseconds are told in days from 1790 to 2149, nanoseconds never.
+    Most times in days are not doubles, like most decimals; but while each double leads back to its own tick,
+    no two times become equal. A time that is whole in a coarser unit (by factors of 1000) need only be
+    identified in that unit. Days identify microseconds from 1790 to 2149, and never nanoseconds.
     """
     wrong = np.ones(len(values), dtype=bool)
     step = 1
@@ -465,17 +463,17 @@ def _not_told(values: Floats, whole: Integers, rest: Integers, per: int) -> npt.
 
 
 def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
-    """Labels as numbers where they read as finite numbers, otherwise as text; None when some are null.
+    """Labels as numbers if they parse as finite numbers, otherwise as text; None if some are null.
 
     Raises
     ------
     Unsound
-        For a row without a label unless they are optional, and for numbers and text in one block.
+        For a row without a label unless labels are optional, and for numbers and text in one block.
     """
     import pyarrow.types as types
 
     if not kind_of(array.type):
-        raise Unsound(None, f"the label's column {name!r} is of type {array.type}: expected numbers or text")
+        raise Unsound(None, f"the label column {name!r} is of type {array.type}: expected numbers or text")
     array = _dictionary(array)
     values, codes = _texts(array.dictionary), _codes(array)
     if types.is_floating(array.type.value_type):
@@ -483,7 +481,7 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
     used = np.zeros(len(values), dtype=bool)
     used[codes] = True
     for k in np.flatnonzero(used).tolist():
-        if "\0" in values[k]:  # which NumPy drops at the end of a text
+        if "\0" in values[k]:  # NumPy drops it at the end of text
             row = int(np.argmax(codes == k))
             raise Unsound(row, f"the label {values[k]!r} in the column {name!r} has a NUL character")
         if len(values[k]) > 15 and INTEGER.fullmatch(values[k]) and not nearest_double(values[k])[1]:
@@ -509,7 +507,7 @@ def read_labels(array: pa.Array, name: str, *, optional: bool) -> Labels | None:
 
 
 def _number(text: str) -> float:
-    """The finite number that a label is, or NaN."""
+    """The finite number that a label represents, or NaN."""
     if NUMBER.fullmatch(text):
         value = float(text)
         if math.isfinite(value):
@@ -520,7 +518,7 @@ def _number(text: str) -> float:
 def read_weights(column: Column, array: pa.Array, rounding: BlockRounding) -> Floats:
     """Sample weights: finite, and not below 0."""
     if kind_of(array.type) != "number":
-        raise Unsound(None, f"the weights' column {column.name!r} is of type {array.type}: expected numbers")
+        raise Unsound(None, f"the weight column {column.name!r} is of type {array.type}: expected numbers")
     weights, nulls = _numbers(column, array, rounding)
     wrong = weights < 0 if nulls is None else (weights < 0) | nulls
     if np.any(wrong):

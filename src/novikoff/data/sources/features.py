@@ -1,4 +1,4 @@
-"""The columns of a model: what each is called, and where an example's features go."""
+"""The columns of a model: their names, and the mapping from features to columns."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from novikoff import _core
 
-State = tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]  # what JSON can say, and arrays
+State = tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]  # JSON values, and arrays
 
 
 class Features(ABC):
-    """Columns and their names. What a model file keeps of it is `state`."""
+    """Columns and their names. A model file keeps their `state`."""
 
     kind: str
-    fixed: bool  # whether nothing new gets a column: so it is with an existing model's
+    fixed: bool  # whether no new features get columns, as in an existing model
     n_numbers = 0  # how many of the first columns are number columns of a table
-    hashed = False  # whether names share columns, which then have none of their own
+    hashed = False  # whether names share columns, which then have no unique names
 
     @property
     @abstractmethod
@@ -29,21 +29,21 @@ class Features(ABC):
 
     @property
     def grows(self) -> bool:
-        """Whether rows decide how many columns there are."""
+        """Whether rows determine the number of columns."""
         return not self.fixed
 
     @abstractmethod
     def names(self, columns: Iterable[int]) -> list[str]:
-        """What these columns are called."""
+        """The names of these columns."""
 
     @abstractmethod
     def state(self) -> State:
-        """Everything needed to make an equal object by `from_state`."""
+        """Everything from which `from_state` makes an equal object."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Features:
-        """The object that `state` was taken from."""
+        """The object with this `state`."""
 
 
 class NumberedFeatures(Features):
@@ -55,15 +55,15 @@ class NumberedFeatures(Features):
         self, n_columns: int = 0, *, zero_based: bool = False, fixed: bool = False, strict: bool = False
     ) -> None:
         self._n_columns, self.zero_based = n_columns, zero_based
-        self.fixed = fixed  # whether a larger index has no column, as with an existing model's
-        self.strict = strict  # and whether it is an error, as where the number of columns was declared
+        self.fixed = fixed  # whether larger indices get no column, as in an existing model
+        self.strict = strict  # whether they are an error, because the number of columns was declared
 
     @property
     def n_columns(self) -> int:
         return self._n_columns
 
     def widen(self, n_columns: int) -> None:
-        """Have at least so many columns."""
+        """Have at least `n_columns` columns."""
         self._n_columns = max(self._n_columns, n_columns)
 
     def names(self, columns: Iterable[int]) -> list[str]:
@@ -81,17 +81,17 @@ class NumberedFeatures(Features):
 class NamedFeatures(Features):
     """Columns by name: an exact vocabulary in order of appearance, or the hash of a name.
 
-    With `hash_bits` there are 2**hash_bits columns, and each is called after the first name that led to it,
-    or ``hash_123`` when none has. The hash is that of `OnlinePerceptron`.
+    With `hash_bits` there are 2**hash_bits columns, and each is named after the first name hashed to it, or
+    ``hash_123`` if there is none. The hash is that of `OnlinePerceptron`.
 
     Parameters
     ----------
     hash_bits : default None
         None for an exact vocabulary.
     seed : default 0
-        Chooses the hash; not used without `hash_bits`.
+        The seed of the hash; not used without `hash_bits`.
     fixed : default False
-        Whether new names get no column (exact) or are not kept (hashed): so it is with an existing model's.
+        Whether new names get no column (exact) or are not kept (hashed), as in an existing model.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class NamedFeatures(Features):
     def place(self, names: _core.Names | Iterable[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none.
 
-        Whoever reads a stream asks for the names of its blocks in the stream's order, one block at a time.
-        Calls from several threads follow one another: a name has one column, whoever asks.
+        The reader of a stream requests the names of its blocks in the stream's order, one block at a time.
+        Calls from several threads are serialized: a name has one column, whichever thread requests it.
         """
         packed = names if isinstance(names, _core.Names) else _core.Names(names)
         return self._vocabulary.place(packed, not self.fixed)
@@ -130,7 +130,7 @@ class NamedFeatures(Features):
         return self._vocabulary.names(np.fromiter(columns, np.int64))
 
     def kept_names(self) -> list[str]:
-        """The names that are kept, in the order in which they came to be (exact) or of their columns."""
+        """The names that are kept, in order of appearance (exact) or of their columns (hashed)."""
         _, _, columns = self._vocabulary.state()
         return self.names(range(self.n_columns) if columns is None else columns.tolist())
 
@@ -143,7 +143,7 @@ class NamedFeatures(Features):
 
     @classmethod
     def from_state(cls, facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> NamedFeatures:
-        """The object that `state` was taken from, fixed."""
+        """The object with this `state`, fixed."""
         bits = facts["hash_bits"]
         features = cls(hash_bits=None if bits is None else int(bits), seed=int(facts["seed"]), fixed=True)
         features._vocabulary.load(arrays["names"], arrays["name_offsets"], arrays.get("name_columns"))
@@ -153,7 +153,7 @@ class NamedFeatures(Features):
         return _restored, (*self.state(), self.fixed)
 
     def some(self, used: npt.NDArray[np.bool_]) -> NamedFeatures:
-        """Fixed features of which only the used ones are left, in their order.
+        """Fixed features with only the used columns, in their order.
 
         >>> features = NamedFeatures()
         >>> _ = features.place(["age", "job=cook", "height"])
@@ -171,7 +171,7 @@ class NamedFeatures(Features):
 
 
 def _restored(facts: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], fixed: bool) -> NamedFeatures:
-    """What was pickled."""
+    """The unpickled object."""
     features = NamedFeatures.from_state(facts, arrays)
     features.fixed = fixed
     return features

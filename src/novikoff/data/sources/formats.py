@@ -1,4 +1,4 @@
-"""Files of any format as a source: which format it is, and who reads it."""
+"""Files of any format as a source: the format is recognized, and its reader opened."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from novikoff.data.sources.features import Features
 from novikoff.data.sources.source import Source
 from novikoff.outfile import COMPRESSED as COMPRESSED
 
-# ---- The formats, and what opens each: a new one is one line here. ------------------------------------
-# A format of lines is opened by a function of a ByteStream; a table, which its library reads by itself, by
-# one of the paths and the format's name. Either takes `features` and its own options, all by name.
+# ---- The formats and their openers; a new format is one line here. ------------------------------------
+# A format of lines is opened by a function of a ByteStream; a table, which pyarrow reads, by a function of
+# the paths and the format's name. Both take `features` and their own options, all by name.
 TEXT, TABLE = True, False
 FORMATS: dict[str, tuple[bool, str, str]] = {
     "libsvm": (TEXT, "novikoff.data.sources.libsvm", "open_text"),
@@ -43,15 +43,15 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".feather": "arrow",
     ".arrow": "arrow",
-}  # .txt and others say nothing
-HEAD = 1 << 16  # bytes that are looked at
+}  # other suffixes, such as .txt, do not determine a format
+HEAD = 1 << 16  # bytes that are examined
 
 
 class UnknownOption(ValueError):
-    """An option that the format at hand does not have."""
+    """An option that the format does not have."""
 
     def __init__(self, name: str, format: str, known: list[str]) -> None:
-        super().__init__(f"{name} is no option of the format {format!r}, which has {', '.join(known)}.")
+        super().__init__(f"{name} is not an option of the format {format!r}, which has {', '.join(known)}.")
         self.name, self.format, self.known = name, format, known
 
 
@@ -73,30 +73,30 @@ def open_source(
         it, in the order of their names, and ``"-"`` for standard input. They may be compressed by gzip,
         bzip2, xz or Zstandard.
     format : default None
-        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the
-        names and, where they do not say, from the first lines.
+        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None recognizes it from
+        the names or, if they do not determine it, from the first lines.
     features : default None
-        The features of a model that exists: what they do not know has no column. None for new ones, which
+        The features of an existing model; unknown features get no column. None for new features, which
         grow as the files are read.
     max_line : default 64 MiB
-        Longest line in bytes: a file with a longer one is taken for something else.
+        The longest line in bytes; a longer line is an error.
     max_expansion : default 1000
-        How many times its size a compressed file may expand to; up to 64 MiB are never refused.
+        The largest factor by which a compressed file may expand; up to 64 MiB are always accepted.
     **options
-        What the format at hand takes besides. All formats of lines: `n_jobs`, threads that parse (default −1,
-        all cores); `block_size`, bytes of text in a block; `labelled=False` when rows may come without
-        labels; `skip_bad_lines=True` to pass over malformed lines, which `source.skipped` then counts and
-        shows. All formats: `rounding="nearest"` to round integers and times that no double holds, with a
-        warning, instead of refusing them; `max_columns` (default 2²⁶), the most columns that rows may ask for
-        unless their number is declared, by `n_features`, `hash_bits` or `features`.
-        LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, columns there
-        are, when not as many as the largest index asks for.
+        The options of the format. All formats of lines: `n_jobs`, the number of parsing threads (default −1,
+        all cores); `block_size`, bytes of text per block; `labelled=False` if rows may lack labels;
+        `skip_bad_lines=True` to skip malformed lines, which `source.skipped` then counts and shows. All
+        formats: `rounding="nearest"` to round integers and times that no double holds, with a warning,
+        instead of refusing them; `max_columns` (default 2²⁶), the most columns that rows may require unless
+        their number is declared, by `n_features`, `hash_bits` or `features`.
+        LIBSVM: `zero_based` (default False), whether features are counted from 0; `n_features`, the number
+        of columns, if not determined by the largest index.
         All others: `hash_bits`, 2**hash_bits columns instead of an exact vocabulary; `seed` of the hash.
         JSON lines and tables: `label` and `weight`, the key or column of the labels and of the rows' weights;
         `ignore`, keys or columns to leave out.
-        Tables: `text` and `categorical`, columns that are bags of words or categories; `ngrams`, words in a
-        row, at most 5; columns by name or by number from 1. CSV and TSV: `header`, `skip_lines`, `delimiter`,
-        `quote`, `newlines_in_values`.
+        Tables: `text` and `categorical`, columns that are bags of words or categories; `ngrams`, the most
+        consecutive words in one feature, at most 5; columns are given by name or by number from 1.
+        CSV and TSV: `header`, `skip_lines`, `delimiter`, `quote`, `newlines_in_values`.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def open_source(
     Raises
     ------
     ValueError
-        When the format cannot be told, or does not know an option. Malformed text is reported while it is
-        read, with the file, the line, what was found and what was expected.
+        When the format cannot be recognized, or does not have an option. Malformed text is reported while it
+        is read, with the file, the line, what was found and what was expected.
     OSError
         When a file cannot be opened or read, or no file matches a pattern.
 
@@ -135,7 +135,7 @@ def open_source(
             return _opened(format, opener, stream, {"features": features}, options)
         given: Any = paths
         if not stream.can_reread:
-            given = stream.reader()  # some of it has been read
+            given = stream.reader()  # its beginning has been read
         fixed = {"format": format, "features": features}
         for limit, value, default in (
             ("max_line", max_line, MAX_LINE),
@@ -150,14 +150,14 @@ def open_source(
 
 
 def format_by_name(paths: Paths) -> str | None:
-    """The format that the files' names tell, if they do."""
+    """The format that the file names determine, if any."""
     return next(filter(None, map(format_of_name, ByteStream(paths).names)), None)
 
 
 def _opened(
     format: str, opener: Callable[..., Source], first: Any, fixed: dict[str, Any], options: dict[str, Any]
 ) -> Source:
-    """Call the opener of a format, unless it does not know one of the options."""
+    """Call the opener of a format; an option that it does not have is an error."""
     known = [
         name
         for name, parameter in inspect.signature(opener).parameters.items()
@@ -167,7 +167,7 @@ def _opened(
     if unknown:
         raise UnknownOption(unknown[0], format, sorted(known))
     source = opener(first, **fixed, **options)
-    # what can only change how fast it goes, or what is refused, is left out
+    # options that change only speed or limits are left out
     aside = ("n_jobs", "block_size", "max_line", "max_columns", "max_expansion", "labelled")
     source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
     if fixed["features"] is not None:
@@ -176,36 +176,36 @@ def _opened(
 
 
 def _recognised(stream: ByteStream, skip_lines: int) -> str:
-    """The format, by the names of the files or else by how the first begins."""
-    said = [format_of_name(name) for name in stream.names]
-    if said[0] is None:
-        said[0] = _by_content(*stream.beginning(HEAD, skip_lines, 0), skip_lines)
-    if said[0] is None:
+    """The format, from the file names or else from the beginning of the first file."""
+    found = [format_of_name(name) for name in stream.names]
+    if found[0] is None:
+        found[0] = _by_content(*stream.beginning(HEAD, skip_lines, 0), skip_lines)
+    if found[0] is None:
         raise ValueError(
-            f"{stream.names[0]}: neither the name nor the first lines tell the format; name it by "
+            f"{stream.names[0]}: neither the name nor the first lines determine the format; name it by "
             f"`format`: {', '.join(FORMATS)}."
         )
-    for name, other in zip(stream.names, said, strict=True):
-        if other not in (None, said[0]):
+    for name, other in zip(stream.names, found, strict=True):
+        if other not in (None, found[0]):
             raise ValueError(
-                f"{stream.names[0]} is {said[0]} and {name} is {other}, but a source has files of one format."
+                f"{stream.names[0]} is {found[0]} and {name} is {other}, but all files must have one format."
             )
-    return said[0]
+    return found[0]
 
 
 def format_of_name(name: str) -> str | None:
-    """The format that a file's name tells, compressed or not."""
+    """The format that a file name determines, compressed or not."""
     stem, suffix = os.path.splitext(name.lower())  # noqa: PTH122
     if suffix in COMPRESSED:
         suffix = os.path.splitext(stem)[1]  # noqa: PTH122
     return SUFFIXES.get(suffix)
 
 
-# label, qid and index:value, of which there must be one; a comment may follow
+# label, qid and index:value, of which there is at least one; a comment may follow
 _LIBSVM = re.compile(
     rb"([^\s:|,]+\s+)?(qid:\d+\s+)?\d+:[-+.\d][-+.\deE]*(\s+\d+:[-+.\d][-+.\deE]*)*\s*(#.*)?"
 )
-# at most label, importance, base and tag before the bar, of which only the tag may be a word of any kind
+# at most label, importance, base and tag before the bar, of which only the tag may be any word
 _VW = re.compile(rb"\s*([-+.\deE]+\s+){0,3}[^\s|,{]*\|.*")
 
 

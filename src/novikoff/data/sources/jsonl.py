@@ -1,6 +1,6 @@
-"""JSON lines as a source: an object a line, flat or with its features in an object of their own.
+"""JSON lines as a source: one object per line, flat or with its features in a nested object.
 
-``{"label": "spam", "age": 3, "job": "cook"}``; native/jsonl.h says what each kind of value becomes.
+``{"label": "spam", "age": 3, "job": "cook"}``; native/jsonl.h states how each kind of value is read.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
-from novikoff.data.sources.text import TextSource
-from novikoff.parameters.table import PARAMETERS
+from novikoff.data.sources.text import TextSource, line_options
+from novikoff.parameters.common import PARAMETERS
 
 
 def open_text(
@@ -31,24 +31,16 @@ def open_text(
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
 ) -> TextSource[NamedParser]:
-    """A stream of JSON lines as a source; the parameters are those of `novikoff.open_source`.
+    """A stream of JSON lines as a source; for the parameters see `novikoff.open_source`.
 
-    `label` and `weight` are the keys of a row's label and weight, `ignore` those of what is no feature.
+    `label` and `weight` are the keys of a row's label and weight; `ignore` lists keys that are not features.
     """
     ignored = [ignore] if isinstance(ignore, str) else list(ignore)
     PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:
-        return _core.JsonRows(
-            label,
-            weight,
-            "features",
-            ignored,
-            label="required" if labelled else "optional",
-            kind=kind,
-            skip_bad=bool(skip_bad_lines),
-            round=rounding == "nearest",
-        )
+        options = line_options(kind, rounding, labelled, skip_bad_lines)
+        return _core.JsonRows(options, label, weight, ignore=ignored)
 
     return named_source(
         stream,

@@ -1,7 +1,7 @@
 """LIBSVM (SVMlight) text as a sparse matrix and labels.
 
-A line is ``label [qid:N] index:value index:value ... [# comment]``, with blanks or tabs between. Text is read
-in blocks of whole lines; several blocks can be parsed at once, and the rows are the same however it was cut.
+A line is ``label [qid:N] index:value index:value ... [# comment]``, separated by blanks or tabs. Text is
+read in blocks of whole lines, several of which can be parsed at once; the rows do not depend on the blocks.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.features import NumberedFeatures
-from novikoff.data.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of
+from novikoff.data.sources.text import BLOCK_SIZE, ParsedInOrder, TextSource, labels_of, line_options
 from novikoff.data.text_labels import TextLabels
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -76,46 +76,46 @@ def load(
 ) -> tuple[sp.csr_array, npt.NDArray[Any]] | tuple[sp.csr_array, npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Read a file in LIBSVM (SVMlight) format.
 
-    Every decimal is the double nearest to the text, as `float` would give; an integer, digits alone, is what
-    it says, and refused where no double holds it, unless `rounding` says otherwise. Stored zeros stay stored.
+    Every decimal becomes the double nearest to the text, as with `float`. An integer (digits only) is exact,
+    and refused if no double holds it, unless `rounding` allows it. Stored zeros stay stored.
 
     Parameters
     ----------
     path : str, path, open binary file, or a list of these
-        Plain text, or text compressed by gzip, bzip2, xz or Zstandard, which its first bytes tell. A pattern
-        such as ``"day*.svm"`` stands for the files that match it, in the order of their names, and ``"-"``
-        for standard input. An open file is read from where it stands, and stays open.
+        Plain text, or text compressed by gzip, bzip2, xz or Zstandard (recognized from the first bytes). A
+        pattern such as ``"day*.svm"`` stands for the files that match it, in the order of their names, and
+        ``"-"`` for standard input. An open file is read from its current position, and stays open.
     zero_based : default False
         Whether the file counts features from 0 instead of 1.
     n_features : default None
-        Columns of the matrix; None for as many as the largest index asks for.
+        The number of columns; None: the largest index determines it.
     dtype : default float64
         The type of the values: float64, or float32 (rounded from the double).
     query_id : default False
-        Whether to return the numbers after ``qid:`` too, −1 for rows without. They are checked either way.
+        Whether to return the numbers after ``qid:`` too, −1 for rows without one. They are always checked.
     n_jobs : default None
-        Threads that parse; −1 for all cores. Never changes a result.
+        The number of parsing threads; −1 for all cores. Never changes a result.
     max_line : default 64 MiB
-        Longest line in bytes: a file with a longer one is taken for something else.
+        The longest line in bytes; a longer line is an error.
     max_columns : default 2²⁶
-        Largest index, counted from 1, unless `n_features` is given: arrays over all columns, as those of a
-        model, would take their memory by one number in the file.
+        The largest index, counted from 1, unless `n_features` is given: without this limit, one number in the
+        file could make a model take any amount of memory.
     max_expansion : default 1000
-        How many times its size a compressed file may expand to; up to 64 MiB are never refused.
+        The largest factor by which a compressed file may expand; up to 64 MiB are always accepted.
     block_size : default 2 MiB
         Bytes read at once. Never changes a result.
     rounding : default 'never'
-        'nearest' takes the nearest double for integers that no double holds, and warns.
+        'nearest' rounds integers that no double holds to the nearest double, and warns.
 
     Returns
     -------
     X : csr_array of shape (n_rows, n_features)
-        With sorted indices and no repeated ones.
+        With sorted indices and no duplicates.
     y : array of shape (n_rows,)
-        int64 when every label is a whole number (up to 2^53), otherwise float64; str when they are
-        text, or objects where the room of the longest for every row would be more than 16 MiB.
+        int64 when every label is a whole number (up to 2^53), otherwise float64; for text str, or
+        objects if an array of str would take more than 16 MiB because of a long label.
     qid : int64 array of shape (n_rows,)
-        With `query_id` only.
+        Only with `query_id`.
 
     Raises
     ------
@@ -143,12 +143,11 @@ def load(
 
     def make_parser(kind: str) -> _core.LibsvmRows:
         return _core.LibsvmRows(
+            line_options(kind, rounding),
             single=single,
             zero_based=bool(zero_based),
             n_features=limit,
             max_columns=int(max_columns),
-            kind=kind,
-            round=rounding == "nearest",
         )
 
     rows = make_parser("")
@@ -162,7 +161,7 @@ def load(
         raise ValueError(f"{stream.name}: expected at least one row, but the {plural} {what}.")
     columns = rows.largest + 1 if n_features is None else int(n_features)
     given, values, indices, indptr, qid = rows.take()
-    import scipy.sparse as sp  # here: whoever reads from files by blocks does without it
+    import scipy.sparse as sp  # here: reading by blocks does not need SciPy
 
     X = sp.csr_array((values, indices, indptr), shape=(len(indptr) - 1, columns))
     X.has_sorted_indices = True
@@ -188,7 +187,7 @@ def open_text(
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
 ) -> TextSource[_core.LibsvmRows]:
-    """A stream of LIBSVM text as a source; the parameters are those of `novikoff.open_source`."""
+    """A stream of LIBSVM text as a source; for the parameters see `novikoff.open_source`."""
     PARAMETERS["rounding"].check(rounding)
     if features is None:
         if not isinstance(zero_based, bool | np.bool_ | None):
@@ -200,8 +199,8 @@ def open_text(
         )
     elif not isinstance(features, NumberedFeatures):
         raise ValueError(
-            f"{stream.name}: the file numbers its features, but those of the model are {features.kind}: "
-            "it was made from another format."
+            f"{stream.name}: the file has numbered features, but the model's are {features.kind}: it was "
+            "trained on another format."
         )
     elif zero_based is not None and bool(zero_based) != features.zero_based:
         raise ValueError(
@@ -212,13 +211,10 @@ def open_text(
 
     def make_parser(kind: str) -> _core.LibsvmRows:
         return _core.LibsvmRows(
+            line_options(kind, rounding, labelled, skip_bad_lines),
             zero_based=features.zero_based,
             n_features=features.n_columns if features.strict else -1,
             max_columns=int(max_columns) if features.grows else -1,
-            label="required" if labelled else "optional",
-            kind=kind,
-            skip_bad=bool(skip_bad_lines),
-            round=rounding == "nearest",
         )
 
     return TextSource(
@@ -236,12 +232,13 @@ def open_text(
 def _rows(
     parser: _core.LibsvmRows, features: NumberedFeatures, reuse: bool
 ) -> tuple[Csr, Labels | None, None]:
-    """What a parser has read, as a block has it."""
+    """The rows that a parser has read, for a block."""
     largest = parser.largest
+    indptr: npt.NDArray[Any]
     given, values, indices, indptr, _ = parser.view() if reuse else parser.take()
     if not features.fixed:
         features.widen(largest + 1)
-    elif largest >= features.n_columns:  # what the model has not met has no weight
+    elif largest >= features.n_columns:  # features unknown to the model have no weight
         known = indices < features.n_columns
         indptr = np.concatenate([[0], np.cumsum(known)]).astype(indptr.dtype)[indptr]
         values, indices = values[known], indices[known]
@@ -272,7 +269,7 @@ def _check(
 
 
 def _whole(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
-    """Labels as int64 when nothing is lost by it."""
+    """Labels as int64 when that is lossless."""
     if np.all(np.abs(labels) <= 2.0**53) and np.all(labels == np.trunc(labels)):
         return labels.astype(np.int64)
     return labels

@@ -1,4 +1,4 @@
-"""Text with named features as a source: what Vowpal Wabbit text and JSON lines share."""
+"""Text with named features as a source: the common part of Vowpal Wabbit text and JSON lines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from novikoff.data.sources.block import Csr, Floats, Labels
 from novikoff.data.sources.bytestream import ByteStream
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.text import TextSource, labels_of
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
-BLOCK_SIZE = 1 << 22  # a larger block asks for the column of a name less often
+BLOCK_SIZE = 1 << 22  # a larger block looks up the column of a name less often
 
 NamedParser = _core.VwRows | _core.JsonRows
 
@@ -29,7 +29,7 @@ def named_source(
     block_size: int,
     max_columns: int,
 ) -> TextSource[NamedParser]:
-    """A stream of lines as a source whose columns are those of its names, exact or hashed."""
+    """A stream of lines as a source whose columns are named features, exact or hashed."""
     return TextSource(
         stream,
         format=format,
@@ -43,25 +43,25 @@ def named_source(
 
 
 def _checked(name: str, features: Features | None, hash_bits: int | None, seed: int | None) -> NamedFeatures:
-    """Those of the model, when they fit what was asked for; else new ones."""
+    """The model's features, if they match the options; otherwise new ones."""
     if features is None:
         PARAMETERS["hash_bits"].check(hash_bits)
         PARAMETERS["seed"].check(seed or 0)
         return NamedFeatures(hash_bits=hash_bits, seed=seed or 0)
     if not isinstance(features, NamedFeatures):
         raise ValueError(
-            f"{name}: the file names its features, but those of the model are {features.kind}: "
-            "it was made from another format."
+            f"{name}: the file has named features, but the model's are {features.kind}: it was trained on "
+            "another format."
         )
-    for key, asked in (("hash_bits", hash_bits), ("seed", seed)):
-        if asked is not None and asked != getattr(features, key):
-            raise ValueError(f"{key}={asked}, but the model has {key}={getattr(features, key)}.")
+    for key, given in (("hash_bits", hash_bits), ("seed", seed)):
+        if given is not None and given != getattr(features, key):
+            raise ValueError(f"{key}={given}, but the model has {key}={getattr(features, key)}.")
     return features
 
 
 def _rows(parser: NamedParser, features: Any, reuse: bool) -> tuple[Csr, Labels | None, Floats | None]:
-    """What a parser has read, over the columns of its names."""
+    """The rows that a parser has read, over the columns of its names."""
     given, weights, data, indices, indptr, names = parser.view() if reuse else parser.take()
-    data, indices, indptr = _core.recolumn(data, indices, indptr, features.place(names))
-    X = Csr(data, indices, indptr, (len(indptr) - 1, features.n_columns), is_sorted=False)
+    values, columns, ends = _core.recolumn(data, indices, indptr, features.place(names))
+    X = Csr(values, columns, ends, (len(ends) - 1, features.n_columns), is_sorted=False)
     return X, labels_of(given), weights

@@ -1,4 +1,4 @@
-"""How far a pass over a source has come, for whoever watches it."""
+"""The progress of a pass over a source, for callbacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Progress:
-    """How far a pass over a source has come."""
+    """The progress of a pass over a source."""
 
     doing: str  # "first look", "reading", "epoch 2", "verdict"
     rows: int

@@ -15,7 +15,7 @@ from novikoff.data.sources.features import Features
 
 @dataclass
 class Skipped:
-    """Lines that were passed over on request: how many, and the first few with what is wrong."""
+    """Malformed lines that were skipped on request: their count, and the first few with their errors."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
@@ -27,10 +27,10 @@ class Skipped:
 
 
 def ending(reading: Generator[Any, None, None], blocks: Iterator[Block]) -> Iterator[Block]:
-    """The blocks, made of what is being read: whoever closes them ends the reading too, with its threads.
+    """The blocks that are made from `reading`; closing them also ends the reading and its threads.
 
-    It would go on for as long as they are kept otherwise, where closing a generator does not yet let go of
-    what it holds, as in Python 3.12.3.
+    Otherwise it would continue while the blocks are referenced in Python versions such as 3.12.3, where
+    closing a generator does not release what it holds.
     """
     with closing(reading):
         yield from blocks
@@ -40,22 +40,22 @@ class Source(ABC):
     """Examples from one or more files, as blocks of rows.
 
     `features` names the columns. It grows while training data are read for the first time; a source
-    opened for a model that exists has that model's features, and what they do not know has no column.
+    opened for an existing model has that model's features, and unknown ones get no column.
     """
 
     name: str  # for messages: a file's name, or "3 files"
     format: str  # "libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"
     features: Features
-    size: int | None  # bytes of the files as they lie on disk; None for standard input
+    size: int | None  # bytes of the files on disk; None for standard input
     can_reread: bool
     files: tuple[str, ...] = ()  # their names, where there are any
-    options: dict[str, Any] = {}  # how it was opened, as far as that shapes the rows  # noqa: RUF012
+    options: dict[str, Any] = {}  # those that affect the rows  # noqa: RUF012
     skipped: Skipped
-    rounded: Rounding  # numbers of the last pass that no double holds, where they are rounded
+    rounded: Rounding  # numbers that the last pass rounded
     _has_warned = False
 
     def _warn_rounded(self) -> None:
-        """Say once, after a pass, what was rounded."""
+        """Warn once, after a pass, of rounded numbers."""
         if self.rounded.count and not self._has_warned:
             self._has_warned = True
             self.rounded.warn(3)
@@ -64,9 +64,9 @@ class Source(ABC):
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         """All rows from the first, in the files' order.
 
-        With `reuse` a block's arrays are valid only until the next block is asked for.
+        With `reuse` a block's arrays are valid only until the next block is requested.
         """
 
     @abstractmethod
     def digest(self) -> str:
-        """A BLAKE2 digest of the files' bytes as they lie on disk, in hexadecimal."""
+        """A BLAKE2 digest of the files' bytes on disk, in hexadecimal."""

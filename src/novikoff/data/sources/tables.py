@@ -1,12 +1,12 @@
 """Tables as a source of examples: CSV, TSV, Parquet, Feather and Arrow files, through pyarrow.
 
-How columns become features is said in `columns`. Memory is bounded: a few blocks of rows are held at a time,
-besides one row group's pages of a Parquet file, and one record batch of an Arrow file that is compressed.
-An Arrow file that is not compressed is mapped: its pages count as the process's while there is room for them.
+`columns` states how columns become features. Memory is bounded: a few blocks of rows are held at a time, and
+one row group's pages of a Parquet file or one record batch of a compressed Arrow file. An uncompressed Arrow
+file is memory-mapped: its pages count as the process's while memory is free.
 
-Text is UTF-8. The first MiB of the first file tells which columns hold numbers, true/false, dates or
-times; all others, and those without any value there, hold categories. In columns that are no categories
-an empty cell, NA, N/A, NULL, null and ? mean that there is no value.
+Text is UTF-8. The first MiB of the first file determines which columns hold numbers, true/false, dates or
+times; all other columns, and those without any value there, hold categories. Outside of categories, an
+empty cell, NA, N/A, NULL, null and ? are missing values.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.sources.text import check_columns, no_rows
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,50 +70,50 @@ class TableSource(Source):
         TSV may be compressed by gzip, bzip2, xz or Zstandard. Columns of a later file are found by their
         names where there are names.
     format : {'csv', 'tsv', 'parquet', 'feather', 'arrow'}, default None
-        None for what the first file's content and name say.
+        None: determined by the first file's content and name.
     label : str or int, default None
-        The labels' column by name, or by number from 1. None for the column that is called label, class,
-        target or y (the first of these that there is, in capitals or not); the last one in files without
-        column names.
+        The label column by name, or by number from 1. None for the column named label, class, target or y
+        (the first of these that exists, in upper or lower case), or the last one in files without column
+        names.
     weight : str or int, default None
         A column of sample weights.
     ignore, categorical, text : str, int, or a list of these
-        Columns to leave out, to be taken as categories although they hold numbers, and to be taken as bags of
+        Columns to leave out, to treat as categories although they hold numbers, and to treat as bags of
         words.
     ngrams : default 1
-        Words in a row that make one feature of a text column, at most.
+        The most consecutive words in one feature of a text column.
     header : bool, default None
-        Whether the first line of CSV and TSV names the columns. None: yes when it has the given name of the
-        label's column, or when it has no number, but a usual name of labels, or the second line has a number;
-        no when it has a number; otherwise yes for CSV and no for TSV. A line with numbers and a usual name of
-        labels is refused, unless the line below has a number there or it begins with label: a label may well
-        be called y. Columns without names are called by their numbers from 1.
+        Whether the first line of CSV and TSV names the columns. None: yes if it has the given name of the
+        label column, or if it has no number but a usual label name, or the second line has a number; no if it
+        has a number; otherwise yes for CSV and no for TSV. A line with numbers and a usual label name is
+        refused, unless the line below has a number under that name or the line begins with label: y may
+        itself be a label. Columns without names are named by their numbers from 1.
     skip_lines : default 0
         Lines before the table in every CSV or TSV file.
     delimiter : str, default None
-        Between cells. None for a tab in TSV, and in CSV for the one of comma, semicolon and tab that gives
+        The cell separator. None: a tab in TSV, and in CSV the one of comma, semicolon and tab that gives the
         most cells in the first line.
     quote : str or None, default '"' for CSV and None for TSV
-        Around cells that hold delimiters; twice for itself.
+        Encloses cells that hold delimiters; doubled, it stands for itself.
     newlines_in_values : default False
         Whether a quoted cell may hold line breaks.
     features : TableFeatures, default None
-        A model's columns, by which the table is read. Columns are found by name where both tables have names,
-        otherwise by position; options that say what columns hold are then not needed.
+        A model's columns, by which the table is read. Columns are matched by name if both tables have names,
+        otherwise by position; options for the contents of columns are then not needed.
     hash_bits, seed :
         As in `OnlinePerceptron`: None for an exact vocabulary.
     labelled : default True
-        False when rows may have no label, as in predicting.
+        False if rows may have no label, as in prediction.
     skip_bad_lines : default False
-        Whether lines of CSV and TSV that cannot be read are passed over and counted in `skipped`.
+        Whether malformed lines of CSV and TSV are skipped and counted in `skipped`.
     rounding : default 'never'
         'nearest' rounds integers and times that no double holds, and warns.
     block_size : default 1 MiB
-        Bytes of text, or of numbers, that a block has about. Never changes a result.
+        Approximate bytes of text, or of numbers, per block. Never changes a result.
     n_jobs : default −1
-        Threads that read; −1 for all cores. Never changes a result.
+        The number of reading threads; −1 for all cores. Never changes a result.
     max_columns : default 2²⁶
-        Most columns that rows may ask for.
+        The most columns that rows may require.
     max_line, max_expansion :
         As in `ByteStream`.
 
@@ -178,8 +178,8 @@ class TableSource(Source):
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
         if features is not None and not isinstance(features, TableFeatures):
             raise ValueError(
-                f"the model's features are of the kind {features.kind!r}, but a table needs those of a "
-                "table: the model was made from another format."
+                f"the model's features are of kind {features.kind!r}, but a table needs features of kind "
+                "'table': the model was trained on another format."
             )
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
@@ -192,7 +192,7 @@ class TableSource(Source):
         head, is_whole = self._stream.beginning(HEAD, self._skip_lines, 2)
         self.format = _recognised(format, self._stream.names[0], head)
         self._look: Look | None = None
-        self._first: ColumnarFile | None = None  # a pipe that has been opened
+        self._first: ColumnarFile | None = None  # of a pipe
         try:
             if self.format in ("csv", "tsv"):
                 self._look = look(
@@ -233,8 +233,8 @@ class TableSource(Source):
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
             self._stream.close()
-            name, said = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
-            raise ValueError(f"{name}{said.removeprefix(name)}.") from None
+            name, message = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
+            raise ValueError(f"{name}{message.removeprefix(name)}.") from None
         self.features: TableFeatures = features
         if self.can_reread:
             self._stream.close()
@@ -249,7 +249,7 @@ class TableSource(Source):
         return ending(read, self._checked(read, buffers if reuse else None))
 
     def _checked(self, read: Iterator[_Read], buffers: Buffers | None) -> Iterator[Block]:
-        """Blocks with the model's columns, all with labels of one kind."""
+        """Blocks with the model's columns; all labels must be of one kind."""
         is_text: bool | None = None
         part = None
         for part in read:
@@ -295,7 +295,7 @@ class TableSource(Source):
                     future.cancel()
 
     def _bodies(self, buffers: Buffers) -> Iterator[tuple[Lines, LineReader | None, bytes | memoryview, int]]:
-        """Blocks of lines without what comes before a file's first row, and how many lines that was."""
+        """Blocks of lines without the lines before a file's first row, and how many lines those were."""
         assert self._look is not None
         file, to_skip, names, reader = -1, 0, None, None
         for lines, text in whole_rows(
@@ -359,7 +359,7 @@ class TableSource(Source):
         return file.schema
 
     def _columnar_blocks(self) -> Generator[_Read, None, None]:
-        """Blocks that are read one ahead of whoever works on them."""
+        """Blocks, each read while the caller works on the previous one."""
         read = self._columnar_read()
         with ThreadPoolExecutor(1, "novikoff-table") as pool:
             ahead = pool.submit(next, read, None)
@@ -408,7 +408,7 @@ class TableSource(Source):
 
 @dataclass(slots=True)
 class _Read:
-    """A block before its features have the model's columns."""
+    """A block whose features do not have the model's columns yet."""
 
     local: LocalRows
     labels: Labels | None
@@ -419,14 +419,14 @@ class _Read:
 
 
 class _Place:
-    """Where in the files the blocks of lines come to stand."""
+    """The position in the files of each block of lines."""
 
     def __init__(self, names: list[str], skipped: Skipped) -> None:
         self._names, self._skipped = names, skipped
         self._file, self._lines = 0, 0  # lines of this file so far
 
     def of(self, lines: Lines, parsed: ParsedLines) -> Iterator[_Read]:
-        """The next block; raises what is wrong with it."""
+        """The next block, or its error, raised."""
         if lines.file != self._file:
             self._file, self._lines = lines.file, 0
         name = self._names[lines.file]
@@ -453,7 +453,7 @@ def _row(name: str, before: int, row: int) -> str:
 
 
 def _recognised(format: str | None, name: str, head: bytes) -> str:
-    """The format, by the first bytes and the name unless it is given."""
+    """The format: as given, or recognized from the first bytes and the name."""
     if format is not None:
         return "arrow" if format == "feather" else format
     if head.startswith(b"PAR1"):

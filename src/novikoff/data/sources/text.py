@@ -1,4 +1,4 @@
-"""Lines of text to blocks of rows: several blocks are parsed at once, and come in the files' order."""
+"""Lines of text to blocks of rows: blocks are parsed in parallel, and returned in the files' order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 from threading import Condition
 from typing import Any, Generic, Protocol, TypeVar
 
+from novikoff import _core
 from novikoff.data.rounding import Rounding
 from novikoff.data.sources.block import Block, Floats, Labels, Matrix
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream, Lines, check_whole
@@ -17,13 +18,21 @@ from novikoff.data.sources.features import Features
 from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
-from novikoff.parameters.table import PARAMETERS
+from novikoff.parameters.common import PARAMETERS
 
-BLOCK_SIZE = 1 << 21  # enough that handing blocks over costs little
+BLOCK_SIZE = 1 << 21  # large enough to make handing blocks over cheap
+
+
+def line_options(
+    kind: str, rounding: str, labelled: bool = True, skip_bad_lines: bool = False
+) -> _core.LineOptions:
+    """The options of a parser of lines whose labels are of this kind."""
+    label = "required" if labelled else "optional"
+    return _core.LineOptions(label, kind, bool(skip_bad_lines), rounding == "nearest")
 
 
 class Parser(Protocol):
-    """What reads one block of lines at a time. `parse` lets other threads run."""
+    """A parser of one block of lines at a time. `parse` lets other threads run."""
 
     @property
     def n(self) -> int:
@@ -35,19 +44,19 @@ class Parser(Protocol):
 
     @property
     def problem(self) -> str:
-        """What is wrong with the line after these."""
+        """The error in the line after these."""
 
     @property
     def kind(self) -> str:
-        """Of the labels: 'number', 'text' or 'none'; '' before the first row."""
+        """The kind of the labels: 'number', 'text' or 'none'; '' before the first row."""
 
     @property
     def n_skipped(self) -> int:
-        """Bad lines passed over."""
+        """Malformed lines that were skipped."""
 
     @property
     def skipped(self) -> list[tuple[int, str]]:
-        """The first few of them: line from zero, what is wrong."""
+        """The first few of them: line from zero, error."""
 
     @property
     def n_rounded(self) -> int:
@@ -64,7 +73,7 @@ class Parser(Protocol):
         """The line of a row, from zero, until `clear`."""
 
     def clear(self) -> None:
-        """Be as new."""
+        """Reset to the initial state."""
 
 
 P = TypeVar("P", bound=Parser)
@@ -72,7 +81,7 @@ P = TypeVar("P", bound=Parser)
 
 @dataclass(slots=True)
 class Parsed(Generic[P]):
-    """A block whose lines all were sound or skipped."""
+    """A block whose lines were all parsed or skipped."""
 
     parser: P
     file: str
@@ -83,8 +92,8 @@ class Parsed(Generic[P]):
 class ParsedInOrder(Generic[P]):
     """Parse a stream block by block, on several threads, in order.
 
-    All rows have labels of one kind, that of the first row: until it is known one block is parsed at a time,
-    and `make_parser` gets it from then on.
+    All rows must have labels of the same kind as the first row. Until it is known, one block is parsed at a
+    time; then it is passed to `make_parser`.
     """
 
     def __init__(
@@ -96,7 +105,7 @@ class ParsedInOrder(Generic[P]):
         self.skipped, self.rounded = Skipped(), Rounding()
 
     def __call__(self, *, reuse: bool) -> Generator[Parsed[P], None, None]:
-        """One pass. With `reuse` a parser is valid until the next is asked for."""
+        """One pass. With `reuse` a parser is valid until the next one is requested."""
         self.kind, self.skipped, self.rounded = "", Skipped(), Rounding()
         return self._pass(reuse)
 
@@ -122,7 +131,7 @@ class ParsedInOrder(Generic[P]):
                 parsed = place.of(part, lines, self._parse(part, lines))
                 if not self.kind and part.kind:
                     self.kind = part.kind
-                    idle.clear()  # they were made for any kind
+                    idle.clear()  # they accept any kind
                     yield parsed
                 else:
                     yield parsed
@@ -173,20 +182,20 @@ class ParsedInOrder(Generic[P]):
                     yield place.of(*done)
                     recycle(done[0])
             finally:
-                # None is cancelled, since those behind would wait for its turn; they find nothing to read.
+                # None is cancelled: later ones would wait for its turn. They find nothing to read.
                 with turn:
                     blocks = iter(())
 
 
 class _Place:
-    """Where in the files the blocks come to stand."""
+    """The position in the files of each block."""
 
     def __init__(self, stream: ByteStream, skipped: Skipped, rounded: Rounding) -> None:
         self._names, self._skipped, self._rounded = stream.names, skipped, rounded
         self._file, self._lines = 0, 0  # lines of this file so far
 
     def of(self, parser: P, lines: Lines, sound: bool) -> Parsed[P]:
-        """The next block; raises what is wrong with it."""
+        """The next block, or its error, raised."""
         if lines.file != self._file:
             self._file, self._lines = lines.file, 0
         name, before = self._names[lines.file], self._lines
@@ -205,28 +214,27 @@ class _Place:
 
 
 class TextSource(Source, Generic[P]):
-    """Rows from files of text, a row a line.
+    """Rows from text files, one row per line.
 
     Parameters
     ----------
     stream : ByteStream
         The files.
     format : str
-        Its name, for those who ask.
+        The name of the format.
     features : Features
         The columns.
     make_parser : function of the kind of labels
-        Makes a parser, in which labels of another kind are an error; the kind is '' as long as it is unknown.
+        Makes a parser, in which labels of another kind are an error; the kind is '' while it is unknown.
     rows : function of a parser, the features and `reuse`
         The rows that a parser has read as (matrix, labels or None, weights or None). Called for one block
-        after the other, so it may give names their columns. With `reuse` the arrays may be the parser's own.
+        after another, so it may assign columns to names. With `reuse` the arrays may be the parser's own.
     n_jobs : default -1
-        Threads that parse, while whoever asked for a block works on it; −1 for all cores. Never changes a
-        result.
+        Threads that parse while the caller works on a block; −1 for all cores. Never changes a result.
     block_size : default 2 MiB
-        Bytes of text in a block. Never changes a result.
+        Bytes of text per block. Never changes a result.
     max_columns : default 2²⁶
-        Most columns that rows may ask for.
+        The most columns that rows may require.
     """
 
     def __init__(
@@ -257,7 +265,7 @@ class TextSource(Source, Generic[P]):
         yield from ending(parsed_in_order, self._checked(parsed_in_order, reuse))
 
     def _checked(self, parsed_in_order: Iterator[Parsed[P]], reuse: bool) -> Iterator[Block]:
-        """Blocks with their rows, all with labels of one kind."""
+        """Blocks with their rows; all labels must be of one kind."""
         n_rows = 0
         for parsed in parsed_in_order:
             parser = parsed.parser
@@ -282,25 +290,25 @@ class TextSource(Source, Generic[P]):
 
 
 def check_columns(features: Features, most: int, where: Callable[[], str]) -> None:
-    """Refuse rows that have asked for more columns than that."""
+    """Refuse rows that require more than `most` columns."""
     if features.grows and features.n_columns > most:
         raise ValueError(
-            f"{where()}: there are {features.n_columns:,} features by now, more than max_columns={most}; "
-            "raise max_columns if that is right."
+            f"{where()}: there are now {features.n_columns:,} features, more than max_columns={most}; "
+            "raise max_columns if that is intended."
         )
 
 
 def labels_of(given: Any) -> Labels | None:
-    """Labels as a parser gives them: numbers, or codes and the texts that they stand for."""
+    """Labels from a parser's output: numbers, or codes and their texts."""
     return TextLabels(*given) if isinstance(given, tuple) else given
 
 
 class NoRows(ValueError):
-    """Files that hold nothing to learn from."""
+    """Files without rows."""
 
 
 def no_rows(name: str, skipped: Skipped) -> NoRows:
-    """What to raise for files that hold nothing to learn from."""
+    """The error for files without rows."""
     what = f"only lines that were skipped ({skipped.first[0]})" if skipped.count else "none"
     return NoRows(f"{name}: expected at least one row, but there is {what}.")
 

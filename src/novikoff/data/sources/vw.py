@@ -1,7 +1,7 @@
 """Vowpal Wabbit text as a source.
 
-A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, with blanks or
-tabs between; native/vw.h has the details.
+A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, separated by
+blanks or tabs; native/vw.h has the details.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.data.sources.features import Features
 from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
-from novikoff.data.sources.text import TextSource
-from novikoff.parameters.table import PARAMETERS
+from novikoff.data.sources.text import TextSource, line_options
+from novikoff.parameters.common import PARAMETERS
 
 
 def open_text(
@@ -27,16 +27,11 @@ def open_text(
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
 ) -> TextSource[NamedParser]:
-    """A stream of Vowpal Wabbit text as a source; the parameters are those of `novikoff.open_source`."""
+    """A stream of Vowpal Wabbit text as a source; for the parameters see `novikoff.open_source`."""
     PARAMETERS["rounding"].check(rounding)
 
     def make_parser(kind: str) -> NamedParser:
-        return _core.VwRows(
-            label="required" if labelled else "optional",
-            kind=kind,
-            skip_bad=bool(skip_bad_lines),
-            round=rounding == "nearest",
-        )
+        return _core.VwRows(line_options(kind, rounding, labelled, skip_bad_lines))
 
     return named_source(
         stream,

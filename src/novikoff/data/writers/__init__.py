@@ -1,11 +1,5 @@
-"""Rows to files of any format; files written at once or not at all."""
+"""Writers of rows to files of any format; a file is written completely or not at all."""
 
-from __future__ import annotations
+from novikoff.lazy import attach
 
-from typing import Any
-
-from novikoff.lazy import resolve
-
-
-def __getattr__(name: str) -> Any:
-    return resolve(__name__, name, {})
+attach(__name__)

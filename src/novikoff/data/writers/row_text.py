@@ -1,4 +1,4 @@
-"""Parts of rows as text and as tables: labels, names and numbers as they are written."""
+"""Labels, names and numbers of rows, formatted for text and tables."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import TextLabels
 
 Integers = npt.NDArray[np.int64]
-Texts = tuple[npt.NDArray[np.uint8], Integers]  # one behind the other, and where each begins
+Texts = tuple[npt.NDArray[np.uint8], Integers]  # concatenated, and where each begins
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What labels and weights are called in formats that name them."""
+    """The names of labels and weights in formats that name them."""
 
     label: str = "label"
     weight: str = "weight"
 
 
 def sparse(X: Matrix) -> Csr:
-    """The matrix as CSR; of dense rows what is not zero."""
+    """The matrix as CSR; for dense rows their nonzero values."""
     if isinstance(X, Csr):
         return X
     stored = X != 0
@@ -36,7 +36,7 @@ def sparse(X: Matrix) -> Csr:
 
 
 def shortest(number: float) -> str:
-    """The shortest decimal of the same double; whole numbers have no point."""
+    """The shortest decimal that gives the same double; whole numbers have no point."""
     text = repr(float(number))
     return text.removesuffix(".0")
 
@@ -50,7 +50,7 @@ def joined(parts: list[str]) -> Texts:
 
 
 def label_texts(block: Block, written: Callable[[str, bool], str]) -> list[str]:
-    """Each row's label as `written(text, is_text)` writes it; empty texts when there are none."""
+    """Each row's label, formatted by `written(text, is_text)`; empty texts if there are no labels."""
     if block.labels is None:
         return [""] * block.n_rows
     is_text = isinstance(block.labels, TextLabels)
@@ -72,7 +72,7 @@ def label_texts(block: Block, written: Callable[[str, bool], str]) -> list[str]:
 
 
 class Names:
-    """What is written for a feature's name, made when its column is first met."""
+    """The text of each feature name, formatted when its column first appears."""
 
     def __init__(self, features: Features, written: Callable[[str], str]) -> None:
         self._features, self._written = features, written
@@ -80,7 +80,7 @@ class Names:
         self._bytes, self._begins = bytearray(), array("q", [0])
 
     def find(self, X: Csr) -> Integers:
-        """The number of each stored value's text."""
+        """The index of each stored value's text."""
         if X.shape[1] > len(self._at):
             room = np.full(max(X.shape[1], 2 * len(self._at)) - len(self._at), -1)
             self._at = np.concatenate([self._at, room])
@@ -96,5 +96,5 @@ class Names:
         return found
 
     def texts(self) -> Texts:
-        """All texts so far, until the next are found."""
+        """All texts so far; valid until the next call of `find`."""
         return np.frombuffer(self._bytes, np.uint8), np.frombuffer(self._begins, np.int64)

@@ -1,9 +1,8 @@
 """Writing the rows of a source to a file, in any of the formats that can be read.
 
-What is written reads back as the same rows: numbers are the shortest decimals of the same double, and
-features keep their names, but in LIBSVM text, which knows only numbers. What a format cannot say is refused,
-with what could not be said. Tables that are read are written as their features: a category as a column
-"job=cook" of ones and zeros.
+The file reads back as the same rows: numbers are the shortest decimals of the same double, and features keep
+their names, except in LIBSVM text, which has only numbers. Anything that a format cannot express is refused
+with a reason. Tables are written as their features: a category as a column "job=cook" of ones and zeros.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ NUMBER_BY = ("auto", "name", "column")
 
 @dataclass
 class Written:
-    """What has been written."""
+    """A summary of the file written."""
 
     format: str
     rows: int
@@ -51,10 +50,10 @@ def write_source(
     names: Name | None = None,
     watch: Watch | None = None,
 ) -> Written:
-    """Write all rows of a source to a file, which is there when they all are, and not before.
+    """Write all rows of a source to a file, which appears when it is complete.
 
-    A few blocks are in memory at a time. Tables (CSV, TSV, Parquet, Arrow) are written with one column for
-    each feature, and therefore take a pass over the source that finds them.
+    A few blocks are in memory at a time. Tables (CSV, TSV, Parquet, Arrow) are written with one column per
+    feature, and therefore need one more pass over the source, which finds the features.
 
     Parameters
     ----------
@@ -62,24 +61,24 @@ def write_source(
     target : path, or an open binary file
         A path is compressed when it ends in .gz, .bz2, .xz or .zst.
     format : default None
-        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None to tell it from the
-        name.
+        'libsvm', 'vw', 'jsonl', 'csv', 'tsv', 'parquet' or 'arrow' (Feather too); None recognizes it from
+        the name.
     columns : Columns
-        What labels and weights are called; readers have to be told the name of weights, and of labels when it
-        is none of the usual.
+        The names of labels and weights; readers must be given the name of weights, and that of labels if it
+        is not one of the usual names.
     number_by : {'auto', 'name', 'column'}
         How features with names are numbered in LIBSVM text: by their names, which must then be whole numbers
         from 1, or by their columns in order of appearance, from 1. 'auto': by name when all names in the
         first row that has a feature are such numbers.
     names : path, default None
-        Where to write the numbers and names of features, for LIBSVM text: a line for each, with a tab
-        between.
+        Where to write the numbers and names of features, for LIBSVM text: one line per feature, separated by
+        a tab.
     watch : function of a Progress
 
     Raises
     ------
     ValueError
-        When the format cannot say what is to be written; then there is no file.
+        When the format cannot express the data; no file is written.
 
     Examples
     --------
@@ -97,7 +96,9 @@ def write_source(
     if number_by not in NUMBER_BY:
         raise ValueError(f"number_by={number_by!r} is not possible: expected one of {', '.join(NUMBER_BY)}.")
     if names is not None and format != "libsvm":
-        raise ValueError(f"names are in the file itself when it is {format}: only LIBSVM text has none.")
+        raise ValueError(
+            f"a names file is possible for LIBSVM text only: {format} contains the names itself."
+        )
     n_rows = 0
 
     def watched() -> Iterator[Block]:
@@ -125,20 +126,21 @@ def write_source(
 
 def _format_of(target: Target, format: str | None) -> str:
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "the open file"
-    said = format_of_name(name) if format is None else format
-    if said is None:
+    chosen = format_of_name(name) if format is None else format
+    if chosen is None:
         raise ValueError(
-            f"{name}: the name does not tell the format to write; name it: one of {', '.join(FORMATS)}."
+            f"{name}: the format to write cannot be recognized from the name: choose one of "
+            f"{', '.join(FORMATS)}."
         )
-    if said not in FORMATS:
-        raise ValueError(f"format={said!r} is not known: expected one of {', '.join(FORMATS)}.")
-    if said in ("parquet", "arrow") and name.lower().endswith(COMPRESSED):
-        raise ValueError(f"{name}: a {said} file is not compressed as a whole: leave the last suffix away.")
-    return said
+    if chosen not in FORMATS:
+        raise ValueError(f"format={chosen!r} is not known: expected one of {', '.join(FORMATS)}.")
+    if chosen in ("parquet", "arrow") and name.lower().endswith(COMPRESSED):
+        raise ValueError(f"{name}: a {chosen} file is not compressed as a whole: omit the last suffix.")
+    return chosen
 
 
 class Lines(ABC):
-    """A block of rows as lines of text."""
+    """Formats a block of rows as lines of text."""
 
     @abstractmethod
     def __call__(self, block: Block) -> bytes:
@@ -172,19 +174,19 @@ class _LibsvmLines(Lines):
         if block.weights is not None and (block.weights != 1).any():
             row = int(np.argmax(block.weights != 1))
             raise ValueError(
-                f"{block.where(row)}: the row has a weight, for which LIBSVM text has no place: write vw, "
+                f"{block.where(row)}: the row has a weight, which LIBSVM text cannot hold: write vw, "
                 "jsonl or a table instead."
             )
         X = sparse(block.X)
         data, indptr = _arrays(X)
         heads = joined(label_texts(block, self._label))
-        return _core.format_sparse(data, self._number(X, block), indptr, *heads, None, b"", b"\n")
+        return _core.RowFormat(b"", b"\n").sparse(data, self._number(X, block), indptr, *heads)
 
     def _label(self, label: str, is_text: bool) -> str:
         if self._UNSAYABLE.search(label):
             raise ValueError(
-                f"the label {label!r} cannot be written as LIBSVM text: blanks, ':' and '#' mean something "
-                "there."
+                f"the label {label!r} cannot be written as LIBSVM text, where blanks, ':' and '#' have a "
+                "meaning."
             )
         return label
 
@@ -209,14 +211,14 @@ class _LibsvmLines(Lines):
                     at = int(np.argmax(columns == column))
                     row = int(np.searchsorted(X.indptr, at, side="right")) - 1
                     raise ValueError(
-                        f"{block.where(row)}: the feature {name!r} is no number from 1, as those before it "
-                        "are: number features by column (number_by='column')."
+                        f"{block.where(row)}: the feature {name!r} is not a number from 1, as those "
+                        "before it are: number features by column (number_by='column')."
                     )
                 self._numbers[column] = int(name)
         return self._numbers[columns]
 
     def named(self) -> Iterator[bytes]:
-        """A line for each feature, in the order of columns: its number, a tab, its name."""
+        """One line per feature, in the order of columns: its number, a tab, its name."""
         n, step = self._features.n_columns, 1 << 16
         named_by_number = isinstance(self._features, NumberedFeatures) or bool(self._by_name)
         for begin in range(0, n, step):
@@ -238,7 +240,7 @@ class _VwLines(Lines):
     def __call__(self, block: Block) -> bytes:
         if block.weights is not None and block.labels is None:
             raise ValueError(
-                f"{block.where(0)}: rows have weights but no labels, which VW text cannot say: write jsonl "
+                f"{block.where(0)}: rows have weights but no labels, which VW text cannot hold: write jsonl "
                 "or a table instead."
             )
         X = sparse(block.X)
@@ -251,7 +253,8 @@ class _VwLines(Lines):
                 f"{label} {shortest(w)} |" for label, w in zip(labels, block.weights.tolist(), strict=True)
             ]
         numbers = self._names.find(X)
-        return _core.format_sparse(data, numbers, indptr, *joined(heads), self._names.texts(), b"", b"\n")
+        line = _core.RowFormat(b"", b"\n", self._names.texts())
+        return line.sparse(data, numbers, indptr, *joined(heads))
 
     def _name(self, name: str) -> str:
         if self._UNSAYABLE.search(name):
@@ -265,7 +268,7 @@ class _VwLines(Lines):
         if self._UNSAYABLE_LABEL.search(label):
             raise ValueError(
                 f"the label {label!r} cannot be written as VW text: blanks, ':', '|', ',' and a ' before it "
-                "mean something there."
+                "have a meaning there."
             )
         return label
 
@@ -292,7 +295,8 @@ class _JsonLines(Lines):
             ]
         heads = [f'{{{head}"features": {{' for head in heads]
         numbers = self._names.find(X)
-        return _core.format_sparse(data, numbers, indptr, *joined(heads), self._names.texts(), b", ", b"}}\n")
+        line = _core.RowFormat(b", ", b"}}\n", self._names.texts())
+        return line.sparse(data, numbers, indptr, *joined(heads))
 
 
 def _json(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Rows as tables with one column for each feature: CSV, TSV, Parquet and Arrow files.
+"""Rows as tables with one column per feature: CSV, TSV, Parquet and Arrow files.
 
-Columns must be known before the first row is written, so the source is read twice; those that no row has a
-value in are left out.
+Columns must be known before the first row is written, so the source is read twice. Columns without any value
+are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DENSE_VALUES = 1 << 21  # numbers in memory at a time: 16 MiB
 def write_table(
     source: Source, blocks: Iterator[Block], target: Target, format: str, columns: Columns
 ) -> None:
-    """Write `blocks`, which are those of `source`, behind a pass that finds the columns."""
+    """Write `blocks`, those of `source`, after a pass that finds the columns."""
     layout = Layout(source, columns)
     if format in ("csv", "tsv"):
         _write_text(layout, blocks, target, format)
@@ -41,7 +41,7 @@ def write_table(
 
 
 class Layout:
-    """The columns of the table: label and weight, where the source has them, then features."""
+    """The columns of the table: label and weight, if the source has them, then features."""
 
     def __init__(self, source: Source, columns: Columns) -> None:
         if not source.can_reread:
@@ -67,7 +67,7 @@ class Layout:
         if n > MOST_COLUMNS:
             raise ValueError(
                 f"{source.name} has {n:,} features, and a table with more than {MOST_COLUMNS:,} columns, "
-                "most of them zero in any row, is of no use: write libsvm, vw or jsonl."
+                "most of them zero in every row, is not useful: write libsvm, vw or jsonl."
             )
         self.names = source.features.names(self.columns.tolist())
         self.label = columns.label if has_label else None
@@ -76,7 +76,7 @@ class Layout:
         for taken in (self.label, self.weight):
             if taken in self.names or (taken is not None and self.label == self.weight):
                 raise ValueError(
-                    f"two columns would be called {taken!r}: choose other names for the columns of labels "
+                    f"two columns would be named {taken!r}: choose other names for the columns of labels "
                     "and weights (columns=Columns(label=..., weight=...))."
                 )
         self._places = np.full(len(used), -1, dtype=np.int64)
@@ -88,7 +88,7 @@ class Layout:
         return [name for name in (self.label, self.weight) if name is not None]
 
     def dense(self, block: Block) -> Iterator[tuple[slice, Floats]]:
-        """Some rows at a time: which, and their features."""
+        """Slices of rows, with their features."""
         step = max(DENSE_VALUES // max(len(self.columns), 1), 1)
         X = block.X
         for begin in range(0, block.n_rows, step):
@@ -134,9 +134,8 @@ def _write_text(layout: Layout, blocks: Iterator[Block], target: Target, format:
         [cells(name, "column") for name in layout.leading] + [cells(name, "feature") for name in layout.names]
     )
     if format == "csv" and sniff_delimiter(header, '"') != ",":
-        raise ValueError(
-            "names of features have so many ';' or tabs that a CSV file of them would be misread."
-        )
+        raise ValueError("feature names contain so many ';' or tabs that the CSV file would be misread.")
+    line = _core.RowFormat(delimiter.encode(), b"\n")
     with written(target) as out:
         out.write(f"{header}\n".encode())
         for block in blocks:
@@ -148,7 +147,7 @@ def _write_text(layout: Layout, blocks: Iterator[Block], target: Target, format:
             if parts and layout.names:
                 heads = [f"{head}{delimiter}" for head in heads]
             for rows, X in layout.dense(block):
-                out.write(_core.format_dense(X, *joined(heads[rows]), delimiter.encode(), b"\n"))
+                out.write(line.dense(X, *joined(heads[rows])))
 
 
 # ---- Parquet and Arrow ---------------------------------------------------------------------------------
@@ -174,7 +173,7 @@ def _write_arrow(layout: Layout, blocks: Iterator[Block], target: Target, format
 
 
 def _batches(layout: Layout, blocks: Iterator[Block], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Record batches of as many rows as DENSE_VALUES allows: Parquet makes a row group of each."""
+    """Record batches of as many rows as DENSE_VALUES allows; each becomes a row group in Parquet."""
     import pyarrow as pa
 
     parts: list[tuple[Labels | None, Floats, Floats]] = []

@@ -1,0 +1,108 @@
+"""Parameters of `Perceptron`, `VotedPerceptron`, `OnlinePerceptron`, `Pocket` and `Winnow`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
+from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or, number, one_of, table
+
+RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
+DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
+
+LINEAR_PARAMETERS = PARAMETERS | table(
+    Parameter(
+        "rule",
+        "perceptron",
+        "The step τ in w ← w + τ·y·x. 'perceptron': 1 at a mistake. 'normalized': 1/‖x‖ at a mistake, "
+        "where the norm of a row includes its bias coordinate. 'margin': 1 whenever y·s ≤ `margin`. "
+        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1.",
+        *one_of(*RULES),
+    ),
+    Parameter(
+        "intercept_scaling",
+        1.0,
+        "The value of the bias coordinate. R and γ are measured with it.",
+        "a number between 1e-100 and 1e100",
+        lambda v: is_number(1e-100)(v) and v <= 1e100,
+    ),
+    Parameter("margin", 0.0, "β of the 'margin' rule: update whenever y·s ≤ β.", *number(0)),
+    Parameter(
+        "C",
+        1.0,
+        "Aggressiveness: the largest step of 'pa1'; for 'pa2' a smaller C gives smaller steps.",
+        *number(0, strict=True),
+    ),
+    Parameter(
+        "class_weight",
+        None,
+        "Factors on the step by class: a dict of class → weight, or 'balanced'.",
+        "None, 'balanced' or a dict of class → number ≥ 0",
+        lambda v: (
+            v is None
+            or (isinstance(v, str) and v == "balanced")
+            or (isinstance(v, dict) and all(map(is_number(0), v.values())))
+        ),
+    ),
+    Parameter(
+        "warm_start", False, "Let `fit` continue from the weights and counts of the previous fit.", *BOOLEAN
+    ),
+    Parameter(
+        "predict_with",
+        "voted",
+        "How to predict: 'voted' by all weight vectors of the run, 'averaged' or 'last'. "
+        "It can be changed after the fit.",
+        *one_of(*PREDICT_WITH),
+    ),
+)
+
+POCKET_PARAMETERS = LINEAR_PARAMETERS | table(
+    Parameter(
+        "order",
+        "draw",
+        "How an epoch of n visits chooses among the n rows. 'draw': each visit draws a row with replacement, "
+        "as in Gallant (1990). 'shuffle': a new permutation in each epoch. 'cyclic': as stored.",
+        *one_of(*DRAWN_ORDERS),
+    ),
+    replace(PARAMETERS["max_epochs"], default=100),
+    Parameter(
+        "ratchet",
+        True,
+        "Replace the weights in the pocket only by weights that get strictly more of the training rows "
+        "right, by weight; a longer run alone is not enough.",
+        *BOOLEAN,
+    ),
+)
+
+WINNOW_PARAMETERS = PARAMETERS | table(
+    replace(POCKET_PARAMETERS["order"], default="shuffle"),
+    POCKET_PARAMETERS["max_epochs"],
+    Parameter(
+        "alpha",
+        2.0,
+        "The factor of a promotion, and the divisor of a demotion.",
+        "a number from 1.001 to 1e6",
+        lambda v: is_number(1.001)(v) and v <= 1e6,
+    ),
+    Parameter(
+        "threshold",
+        None,
+        "θ: the second class is predicted when w·x ≥ θ. None: the number of features.",
+        *none_or("a finite number", is_number(-math.inf)),
+    ),
+    Parameter(
+        "balanced",
+        False,
+        "Give each feature two weights, w⁺ and w⁻ = 1/w⁺, and use w⁺ − w⁻: then features can count against "
+        "the second class, and values can be negative.",
+        *BOOLEAN,
+    ),
+    Parameter(
+        "eliminate",
+        False,
+        "Winnow1: a demotion sets weights to 0 permanently, instead of dividing them by `alpha` (Winnow2). "
+        "For disjunctions without noise; not with `balanced`.",
+        *BOOLEAN,
+    ),
+)

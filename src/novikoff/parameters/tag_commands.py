@@ -1,0 +1,53 @@
+"""Parameters of ``novikoff tag``, where they differ from those of `SequenceTagger` or are new."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, one_of, table
+from novikoff.parameters.tagging import TAGGER_PARAMETERS
+
+SENTENCE_FORMATS = ("conll", "conllu", "crfsuite")
+
+TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
+    *(FILE_PARAMETERS[name] for name in ("verbose", "quiet", "json")),
+    Parameter(
+        "templates",
+        None,
+        "What makes features of the columns of a token: a file with one template per line, or the name of "
+        "ready-made ones, such as 'chunking', 'pos' or 'ner'. Default: 'pos' for CoNLL-U and for files of a "
+        "word and its label, 'chunking' for a word, its part of speech and its label. Files in CRFsuite's "
+        "text have features already, and need no templates.",
+        *none_or("a file's name or ready-made templates", is_name),
+    ),
+    Parameter(
+        "format",
+        None,
+        "The format of the files: columns as in the CoNLL tasks, CoNLL-U, or CRFsuite's text. By default "
+        "their names decide, or else their first lines.",
+        *none_or(*one_of(*SENTENCE_FORMATS)),
+    ),
+    Parameter(
+        "label",
+        None,
+        "The column of the labels, by number from 0 or by name. Default: the last; in CoNLL-U upos.",
+        *none_or("a column", is_name),
+    ),
+    replace(
+        FILE_PARAMETERS["random_state"],
+        help="Seed from which the order of the sentences and the held-out ones are drawn (by default the "
+        "estimator uses a new one each time).",
+    ),
+    replace(
+        FILE_PARAMETERS["n_jobs"],
+        help="The number of threads that tag; -1 uses all cores. It never changes a result.",
+    ),
+    Parameter(
+        "trust_patterns",
+        False,
+        "Accept regular expressions from the model file that may take very long to match; by default a "
+        "tagger with such an expression is refused.",
+        *BOOLEAN,
+    ),
+)

@@ -1,0 +1,60 @@
+"""Parameters of tuning: how to hold rows out, and what to try."""
+
+from __future__ import annotations
+
+from novikoff.parameters.files import SCALES
+from novikoff.parameters.linear import RULES
+from novikoff.parameters.parameter import (
+    FRACTION,
+    Parameter,
+    are_all,
+    is_bool,
+    is_number,
+    is_whole,
+    none_or,
+    table,
+    whole,
+)
+
+TUNING_PARAMETERS = table(
+    Parameter("folds", 5, "Tuning: the number of parts, each of which is held out once.", *whole(2)),
+    Parameter(
+        "split", None, "Tuning: hold out this share of the rows once, instead of folds.", *none_or(*FRACTION)
+    ),
+    Parameter(
+        "rules",
+        ("perceptron", "pa1"),
+        "Tuning: the rules to try, separated by commas.",
+        f"one or more of {', '.join(RULES)}, separated by commas",
+        are_all(lambda v: v in RULES),
+    ),
+    Parameter(
+        "averages",
+        (False, True),
+        "Tuning: whether to try averaged weights.",
+        "'both', 'yes' or 'no'",
+        are_all(is_bool),
+    ),
+    Parameter(
+        "epochs",
+        (1, 2, 5, 10),
+        "Tuning: the numbers of epochs to try, separated by commas. Only the largest is run; the others are "
+        "evaluated on the way.",
+        "whole numbers ≥ 1, separated by commas",
+        are_all(is_whole(1)),
+    ),
+    Parameter(
+        "scales",
+        (None, *SCALES),
+        "Tuning: the scalings to try, separated by commas.",
+        f"one or more of none, {', '.join(SCALES)}, separated by commas",
+        are_all(lambda v: v is None or v in SCALES),
+    ),
+    Parameter(
+        "Cs",
+        (1.0,),
+        "Tuning: the values of C to try for the rules 'pa1' and 'pa2', separated by commas.",
+        "numbers > 0, separated by commas",
+        are_all(is_number(0, strict=True)),
+    ),
+)

@@ -1,0 +1,9 @@
+from novikoff.plots.boundary import BoundaryDisplay as BoundaryDisplay
+from novikoff.plots.margins import MarginHistogramDisplay as MarginHistogramDisplay
+from novikoff.plots.mistakes import MistakesDisplay as MistakesDisplay
+from novikoff.plots.orders import OrderDisplay as OrderDisplay
+from novikoff.plots.panels import DiagnosisDisplay as DiagnosisDisplay
+from novikoff.plots.sandwich import SandwichDisplay as SandwichDisplay
+from novikoff.plots.votes import VotesDisplay as VotesDisplay
+from novikoff.plots.ways import WaysDisplay as WaysDisplay
+from novikoff.plots.witness import WitnessDisplay as WitnessDisplay

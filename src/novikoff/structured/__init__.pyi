@@ -1,0 +1,9 @@
+from novikoff.structured.beam import BeamSearch as BeamSearch
+from novikoff.structured.chains import Chains as Chains
+from novikoff.structured.features import Sparse as Sparse
+from novikoff.structured.matching import Matching as Matching
+from novikoff.structured.model import StructuredModel as StructuredModel
+from novikoff.structured.multiclass import Multiclass as Multiclass
+from novikoff.structured.problem import Problem as Problem
+from novikoff.structured.ranking import Ranking as Ranking
+from novikoff.structured.trees import DependencyTrees as DependencyTrees
