@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import text_array
-from novikoff.data.zero_tables import Rows, used_rows
+from novikoff.data.zero_tables import Indices, used_rows
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 
@@ -34,7 +34,7 @@ def pack_rows(name: str, rows: Floats) -> Arrays:
     return pack_columns(name, list(rows.T))
 
 
-def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> Arrays:
+def pack_columns(name: str, columns: list[Floats], used: Indices | None = None) -> Arrays:
     """The same for a matrix given by its columns; all rows except `used`, where given, are zero."""
     n = len(columns[0])
     if used is None:
@@ -42,7 +42,7 @@ def pack_columns(name: str, columns: list[Floats], used: Rows | None = None) -> 
     return pack_used(name, n, used, np.stack([column[used] for column in columns], axis=-1))
 
 
-def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
+def pack_used(name: str, n: int, used: Indices, values: Floats) -> Arrays:
     """The same for a matrix of n rows given by some of them; all others are zero."""
     held = np.ascontiguousarray(values).view(np.int64).any(axis=1)  # by bits: a negative zero is kept
     if (1 + values.shape[1]) * np.count_nonzero(held) < n * values.shape[1]:
@@ -52,7 +52,7 @@ def pack_used(name: str, n: int, used: Rows, values: Floats) -> Arrays:
     return {name: whole}
 
 
-def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | None, Floats]:
+def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Indices | None, Floats]:
     """The numbers of the rows that a file has of a matrix (None: all rows), and their values.
 
     However many rows the file claims, this takes no more memory than its content.
@@ -66,7 +66,7 @@ def rows_from_state(name: str, arrays: Arrays, n: int, k: int) -> tuple[Rows | N
     return used, values
 
 
-def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Rows | None:
+def unpack_rows(name: str, arrays: Arrays, n: int, k: int, out: list[Floats]) -> Indices | None:
     """Write the matrix of n rows, column by column, into zero-filled views `out`; return the rows written."""
     used, values = rows_from_state(name, arrays, n, k)
     for c, view in enumerate(out):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from novikoff import _core
 
 Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 HUGE_PAGE = 1 << 21  # bytes; tables of that size or more are large
 CHUNK = 1 << 16  # rows examined together
@@ -25,7 +25,7 @@ SPARE = 32  # bytes that huge pages may take for each byte that is stored
 
 
 def zeros(
-    shape: tuple[int, int], dtype: npt.DTypeLike = np.float64, *, used: Rows | None = None
+    shape: tuple[int, int], dtype: npt.DTypeLike = np.float64, *, used: Indices | None = None
 ) -> npt.NDArray[Any]:
     """An array of zeros; on huge pages if it is large, because weights are read in random order.
 
@@ -42,7 +42,7 @@ def zeros(
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def _worth_huge_pages(used: Rows, row_bytes: int) -> bool:
+def _worth_huge_pages(used: Indices, row_bytes: int) -> bool:
     pages = np.count_nonzero(np.diff(used * row_bytes // HUGE_PAGE)) + 1
     return bool(pages * HUGE_PAGE <= SPARE * len(used) * row_bytes)
 
@@ -52,7 +52,7 @@ def is_large(table: npt.NDArray[Any]) -> bool:
     return table.size * table.itemsize >= HUGE_PAGE
 
 
-def used_rows(*tables: Floats) -> Rows:
+def used_rows(*tables: Floats) -> Indices:
     """The rows in which any of the tables, of equal length, holds anything but zeros; −0.0 is nonzero.
 
     >>> used_rows(np.array([[0.0], [2.0], [0.0]]), np.array([[0.0, 0], [0, 0], [0, -0.0]]))
@@ -67,7 +67,7 @@ def used_rows(*tables: Floats) -> Rows:
     return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
 
-def spread(shape: tuple[int, int], rows: Rows, values: npt.NDArray[Any]) -> Floats:
+def spread(shape: tuple[int, int], rows: Indices, values: npt.NDArray[Any]) -> Floats:
     """The table with these rows, and zero elsewhere."""
     table: Floats = zeros(shape, used=rows)
     table[rows, : values.shape[1]] = values
@@ -82,7 +82,7 @@ def copied(table: Floats) -> Floats:
     return table.copy() if 2 * len(used) > len(table) else spread(table.shape, used, table[used])
 
 
-def side_by_side(vectors: Sequence[Floats], used: Rows | None) -> Floats:
+def side_by_side(vectors: Sequence[Floats], used: Indices | None) -> Floats:
     """(n,) vectors as the rows of one matrix; outside the columns `used`, where given, they are zero."""
     if used is None:
         return np.stack(vectors)

@@ -1,6 +1,6 @@
 """Kernel perceptrons with a budget: at most B supports, constant memory and time per row.
 
-native/budget.h has the policies with the equations of their papers. All columns of scores (one for two
+native/kernel/budget.h has the policies with the equations of their papers. All columns of scores (one for two
 classes, else one per class) share the supports, and the budget limits the number of distinct supports. Below
 the budget every policy makes the updates of the perceptron without one.
 
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from novikoff import _core
 from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, rows_of
 from novikoff.data.threads import results, threads
-from novikoff.kernel.kernels import UNIT, Kernel, NamedKernel, Panel, PrecomputedKernel, Rows
+from novikoff.kernel.kernels import UNIT, Indices, Kernel, NamedKernel, Panel, PrecomputedKernel
 from novikoff.outward import root_up
 from novikoff.training.averaging import per_visit
 from novikoff.training.weights import Floats, Ints
@@ -64,7 +64,7 @@ class BudgetModel(ABC):
         )
 
     # -- learning
-    def learn(self, X: Any, labels: Ints, order: Rows | None = None) -> int:
+    def learn(self, X: Any, labels: Ints, order: Indices | None = None) -> int:
         """Visit the rows in this order; return the number of updates. All rows are checked first."""
         before = self.native.updates
         self.visit_rows(self.checked(X), labels, order)
@@ -75,7 +75,7 @@ class BudgetModel(ABC):
         """Check the rows, and return them ready for learning."""
 
     @abstractmethod
-    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+    def visit_rows(self, X: Any, labels: Ints, order: Indices | None = None) -> None:
         """Learn from checked rows; `n_rows` counts them even after an interrupt."""
 
     @property
@@ -117,11 +117,11 @@ class BudgetModel(ABC):
 
     @property
     @abstractmethod
-    def support(self) -> Rows:
+    def support(self) -> Indices:
         """The supports' numbers, counted over all rows ever given."""
 
     @abstractmethod
-    def put(self, vectors: Any, numbers: Rows) -> None:
+    def put(self, vectors: Any, numbers: Indices) -> None:
         """Use these rows as the supports of the native state."""
 
     @property
@@ -230,7 +230,7 @@ class BudgetModel(ABC):
 
 
 class _RowBudget(BudgetModel):
-    """A kernel of native/gram.h; dense supports, or sparse ones whose columns may grow."""
+    """A kernel of native/kernel/gram.h; dense supports, or sparse ones whose columns may grow."""
 
     native: _core.RowBudget
     kernel: NamedKernel
@@ -266,7 +266,7 @@ class _RowBudget(BudgetModel):
         if X.shape[1] < known or (X.shape[1] > known and not self.sparse):
             raise ValueError(f"X has {X.shape[1]} features, but the learner has seen rows of {known}.")
 
-    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+    def visit_rows(self, X: Any, labels: Ints, order: Indices | None = None) -> None:
         examples = _core.Examples(rows_of(X), labels, order=order)
         n = X.shape[0] if order is None else len(order)
         at, size = 0, 16
@@ -290,10 +290,10 @@ class _RowBudget(BudgetModel):
         return found if self.sparse else found.toarray()
 
     @property
-    def support(self) -> Rows:
+    def support(self) -> Indices:
         return self.native.supports()[3]
 
-    def put(self, vectors: Any, numbers: Rows) -> None:
+    def put(self, vectors: Any, numbers: Indices) -> None:
         self.native.set_supports(rows_of(vectors), numbers)
 
     @property
@@ -342,7 +342,7 @@ class _CalledBudget(BudgetModel):
         self.radius = max(self.radius, self.kernel.measure(X).radius)
         return X
 
-    def visit_rows(self, X: Any, labels: Ints, order: Rows | None = None) -> None:
+    def visit_rows(self, X: Any, labels: Ints, order: Indices | None = None) -> None:
         """Kernel values are computed ahead, in ever larger blocks of rows, as long as no support changes."""
         order = np.arange(X.shape[0]) if order is None else order
         at, size = 0, 1
@@ -377,7 +377,7 @@ class _CalledBudget(BudgetModel):
             self.taken[place : place + 1], self.numbers[place : place + 1] = [taken], [row + self.n_rows]
         return place >= 0
 
-    def _values(self, X: Any, rows: Rows) -> Floats:
+    def _values(self, X: Any, rows: Indices) -> Floats:
         """The kernel values of some rows with the supports."""
         values = np.zeros((len(rows), len(self.taken)))
         if self.taken:
@@ -414,10 +414,10 @@ class _CalledBudget(BudgetModel):
         return np.concatenate(self.taken)
 
     @property
-    def support(self) -> Rows:
+    def support(self) -> Indices:
         return np.array(self.numbers, dtype=np.int64)
 
-    def put(self, vectors: Any, numbers: Rows) -> None:
+    def put(self, vectors: Any, numbers: Indices) -> None:
         self.taken = [vectors[i : i + 1] for i in range(len(numbers))]
         self.numbers, self._panel = numbers.tolist(), None
 
@@ -517,7 +517,7 @@ def own_generator(rng: np.random.Generator) -> np.random.Generator:
 def row_budget(
     kernel: Kernel, n_classes: int, n_features: int, *, sparse: bool, **options: Any
 ) -> BudgetModel:
-    """The same for a kernel of native/gram.h; columns may be added later if supports are sparse."""
+    """The same for a kernel of native/kernel/gram.h; columns may be added later if supports are sparse."""
     return _RowBudget(kernel, n_classes, n_features=n_features, sparse=sparse, **options)
 
 
@@ -525,7 +525,7 @@ def restored(
     kernel: Kernel,
     n_classes: int,
     vectors: Any,
-    numbers: Rows,
+    numbers: Indices,
     state: dict[str, Any],
     *,
     n_features: int,

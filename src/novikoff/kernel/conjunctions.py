@@ -2,7 +2,7 @@
 
 It is the inner product over the 2ⁿ monotone conjunctions of n variables; `expansions.MonotoneConjunctions`
 computes them explicitly for small n. Scores are sums of ±2ᵏ, k ≤ n, kept as whole numbers
-(native/conjunctions.h), so signs, winners and votes are exact for every n.
+(native/kernel/conjunctions.h), so signs, winners and votes are exact for every n.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import BadValue
 from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.kernels import PART, Kernel, OwnWay, Panel, Rows, _PythonPanel
+from novikoff.kernel.kernels import PART, Indices, Kernel, OwnWay, Panel, _PythonPanel
 from novikoff.kernel.trainer import KernelTrainer, Update
 from novikoff.outward import UNIT, margin_down, root_up
 from novikoff.training.loop import Epoch
@@ -60,7 +60,7 @@ class MonotoneConjunction(Kernel):
     def rows(self, X: Any) -> Any:
         return X
 
-    def panels(self, X: Any) -> Callable[[Rows], Panel]:
+    def panels(self, X: Any) -> Callable[[Indices], Panel]:
         """Values as floats: for rows that have at most 960 ones in common."""
         return lambda which: _PythonPanel(self._values(pack(X[which])), len(which))
 
@@ -89,7 +89,7 @@ class MonotoneConjunction(Kernel):
         return OwnWay(out, (partial(native.scores, rows, *part, out) for part in _ranges(rows.n, packed.n)))
 
     def own_votes(
-        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+        self, X: Any, supports: Any, used: Indices, moves: Floats, survived: Floats, joint: bool
     ) -> OwnWay:
         """By exact prefix sums."""
         rows, packed, small = pack(X), pack(supports), moves.astype(np.int8)
@@ -109,7 +109,7 @@ class Scaled:
     """Numbers x·2^e of any size: whole numbers, rounded to the 53 bits of x."""
 
     x: Floats
-    e: Rows
+    e: Indices
 
     def __getitem__(self, where: Any) -> Scaled:
         return Scaled(self.x[where], self.e[where])
@@ -127,7 +127,7 @@ class Scaled:
 
 
 class ConjunctionTrainer(KernelTrainer):
-    """The counterpart of `dual.DualTrainer` in whole numbers: see native/conjunctions.h.
+    """The counterpart of `dual.DualTrainer` in whole numbers: see native/kernel/conjunctions.h.
 
     A row's scores are brought up to date when it is visited; the scores of all rows, by several threads,
     after every `PENDING` updates.
@@ -151,7 +151,7 @@ class ConjunctionTrainer(KernelTrainer):
             self._push()
 
     # -- learning
-    def epoch(self, order: Rows | None = None) -> Epoch:
+    def epoch(self, order: Indices | None = None) -> Epoch:
         order, before, at = self.order() if order is None else order, len(self.updates), 0
         while at < len(order):
             end = min(at + SLICE, len(order))
@@ -162,7 +162,7 @@ class ConjunctionTrainer(KernelTrainer):
         return self.counted(len(self.updates) == before, before)
 
     def visit_worst(self) -> int:
-        before, found = len(self.updates), dict[int, Rows]()
+        before, found = len(self.updates), dict[int, Indices]()
         for c in range(1 if self.joint else self.earlier.n_columns):
             row = self._most_violated(c)
             if row is not None:
@@ -188,7 +188,7 @@ class ConjunctionTrainer(KernelTrainer):
         sides = self._sides(c)
         return next((row for row in ties if self.tie_is_mistake or sides[row] < 0), None)
 
-    def _sides(self, c: int) -> Rows:
+    def _sides(self, c: int) -> Indices:
         """y = ±1 of all rows, for a column."""
         return np.where(self.labels == (1 if self.earlier.n_columns == 1 else c), 1, -1)
 

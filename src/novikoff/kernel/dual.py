@@ -29,7 +29,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.threads import results, threads
 from novikoff.kernel.dual_model import PANEL, DualModel
-from novikoff.kernel.kernels import PART, Kernel, Rows
+from novikoff.kernel.kernels import PART, Indices, Kernel
 from novikoff.kernel.trainer import KernelTrainer, Update
 from novikoff.kernel.verdict import judge
 from novikoff.training.loop import Epoch
@@ -109,7 +109,7 @@ class DualTrainer(KernelTrainer):
             rounding.add(move, size)
 
     # -- learning
-    def epoch(self, order: Rows | None = None) -> Epoch:
+    def epoch(self, order: Indices | None = None) -> Epoch:
         """Visit the rows, in blocks; a block ends early if it has too many mistakes."""
         order = self.order() if order is None else order
         before, done = len(self.updates), 0
@@ -131,16 +131,16 @@ class DualTrainer(KernelTrainer):
             done += visits.at
         return self.counted(len(self.updates) == before, before)
 
-    def _visits(self, block: Rows, scores: Floats) -> _core.Block:
+    def _visits(self, block: Indices, scores: Floats) -> _core.Block:
         sizes, how = self.rounding.sizes[block], (self.joint, self.tie_is_mistake)
         return _core.Block(scores, self.labels[block], sizes, *how, self.rounding)
 
-    def _note(self, visits: _core.Block, block: Rows, first: int) -> None:
+    def _note(self, visits: _core.Block, block: Indices, first: int) -> None:
         """Record the updates of a block since the last call; its first update has the number `first`."""
         places, moves, gains = visits.made(len(self.updates) - first)
         self.updates += map(Update, block[places].tolist(), (self.visits + places).tolist(), moves, gains)
 
-    def _look_ahead(self, visits: _core.Block, block: Rows) -> None:
+    def _look_ahead(self, visits: _core.Block, block: Indices) -> None:
         """Give a block the kernel values of the current row, and of some later rows that look wrong too."""
         at, end, places = visits.at, len(block), visits.ahead(AHEAD)
         kept = [self.cache.get(row) for row in block[places].tolist()]

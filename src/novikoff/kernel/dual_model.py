@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, with_one_index_width
 from novikoff.data.threads import results, threads
-from novikoff.kernel.kernels import PART, UNIT, Kernel, Panel, Rows
+from novikoff.kernel.kernels import PART, UNIT, Indices, Kernel, Panel
 from novikoff.outward import LARGEST, Enclosure, root_up
 from novikoff.outward import UNIT as EPSILON
 from novikoff.training.averaging import per_visit
@@ -41,9 +41,9 @@ class DualModel:
     n_classes: int
     joint: bool
     vectors: Any  # the supports' rows
-    support: Rows  # their numbers, counted over all rows ever given
-    used: Rows  # the support of each update
-    visit: Rows  # visits made before each update
+    support: Indices  # their numbers, counted over all rows ever given
+    used: Indices  # the support of each update
+    visit: Indices  # visits made before each update
     moves: Floats  # (updates, columns)
     n_visits: int
     n_rows: int  # given so far
@@ -61,7 +61,7 @@ class DualModel:
         return cls(kernel, n_classes, joint, vectors, none, none, none, moves, 0, 0, np.zeros(columns))
 
     def extended(
-        self, X: Any, rows: Rows, visit: Rows, moves: Floats, n_visits: int, **figures: Any
+        self, X: Any, rows: Indices, visit: Indices, moves: Floats, n_visits: int, **figures: Any
     ) -> DualModel:
         """The model with more updates, on rows of X; `visit` counts from the first visit to X."""
         found, first, places = np.unique(rows, return_index=True, return_inverse=True)
@@ -114,7 +114,7 @@ class DualModel:
 
     # -- what was learned
     @property
-    def updates_by_column(self) -> Rows:
+    def updates_by_column(self) -> Indices:
         """How many updates moved each column."""
         return np.asarray(np.count_nonzero(self.moves, axis=0), dtype=np.int64)
 
@@ -328,7 +328,7 @@ class DualModel:
             runs.append((self.used[own], moves, self._survived(self.visit[own]), c))
         return runs
 
-    def _survived(self, visit: Rows) -> Floats:
+    def _survived(self, visit: Indices) -> Floats:
         """The visits that each hypothesis survived, counting the one that created it."""
         return np.diff(visit, prepend=0, append=self.n_visits).astype(np.float64)
 

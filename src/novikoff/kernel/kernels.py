@@ -29,7 +29,7 @@ from novikoff.outward import UNIT as EPSILON
 from novikoff.outward import root_up
 from novikoff.training.weights import Floats
 
-Rows = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 UNIT = 2.0**-53
 ROOM = 1.001  # factor on bounds of kernel values: more than their rounding
@@ -53,7 +53,7 @@ class Panel(Protocol):
         """The number of supports."""
 
     def values(
-        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
+        self, rows: Any, begin: int, end: int, out: Floats, order: Indices | None = None, jobs: int = 1
     ) -> None:
         """Write the values of rows order[begin:end] (lines) with the supports (columns) into `out`."""
 
@@ -103,7 +103,7 @@ class Kernel(ABC):
         """A matrix in the form that panels read."""
 
     @abstractmethod
-    def panels(self, X: Any) -> Callable[[Rows], Panel]:
+    def panels(self, X: Any) -> Callable[[Indices], Panel]:
         """A function that makes a panel of some rows, by number, of a matrix or of the result of `take`."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class Kernel(ABC):
         """Whether every value is known to be an integer that float64 holds."""
         return False
 
-    def take(self, X: Any, which: Rows) -> Any:
+    def take(self, X: Any, which: Indices) -> Any:
         """What to keep of some rows, to make panels from later."""
         return X[which]
 
@@ -130,7 +130,7 @@ class Kernel(ABC):
         return None
 
     def own_votes(
-        self, X: Any, supports: Any, used: Rows, moves: Floats, survived: Floats, joint: bool
+        self, X: Any, supports: Any, used: Indices, moves: Floats, survived: Floats, joint: bool
     ) -> OwnWay | None:
         """The votes by the kernel's own way; None: by panels."""
         return None
@@ -142,7 +142,7 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class NamedKernel(Kernel):
-    """linear, poly, rbf, laplacian, chi2 or cosine: native/gram.h has their formulas."""
+    """linear, poly, rbf, laplacian, chi2 or cosine: native/kernel/gram.h has their formulas."""
 
     name: str
     gamma: float = 1.0
@@ -166,7 +166,7 @@ class NamedKernel(Kernel):
     def rows(self, X: Any) -> _core.Rows:
         return rows_of(X)
 
-    def panels(self, X: Any) -> Callable[[Rows], Panel]:
+    def panels(self, X: Any) -> Callable[[Indices], Panel]:
         rows, kernel = rows_of(X), self.native()
         return lambda which: _core.Panel(kernel, rows, which)
 
@@ -333,12 +333,12 @@ class _PythonPanel:
     def __init__(self, values: Callable[[Any], Floats], n_supports: int) -> None:
         self._values, self.size = values, n_supports
 
-    def _block(self, rows: Any, order: Rows | None, begin: int, end: int) -> Floats:
+    def _block(self, rows: Any, order: Indices | None, begin: int, end: int) -> Floats:
         part = rows[begin:end] if order is None else rows[order[begin:end]]
         return self._values(part)
 
     def values(
-        self, rows: Any, begin: int, end: int, out: Floats, order: Rows | None = None, jobs: int = 1
+        self, rows: Any, begin: int, end: int, out: Floats, order: Indices | None = None, jobs: int = 1
     ) -> None:
         def fill(first: int) -> None:
             last = min(first + PART, end)
@@ -425,7 +425,7 @@ class FunctionKernel(_PythonKernel):
     def title(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
-    def panels(self, X: Any) -> Callable[[Rows], Panel]:
+    def panels(self, X: Any) -> Callable[[Indices], Panel]:
         return lambda which: self._panel(X[which])
 
     def _panel(self, supports: Any) -> Panel:
@@ -472,14 +472,14 @@ class PrecomputedKernel(_PythonKernel):
     def title(self) -> str:
         return "precomputed"
 
-    def take(self, X: Any, which: Rows) -> Rows:
+    def take(self, X: Any, which: Indices) -> Indices:
         return which
 
-    def panels(self, X: Any) -> Callable[[Rows], Panel]:
+    def panels(self, X: Any) -> Callable[[Indices], Panel]:
         """X: the matrix of the training rows, or the column numbers that `take` kept of it."""
         return lambda which: self._panel(X[which] if X.ndim == 1 else which)
 
-    def _panel(self, columns: Rows) -> Panel:
+    def _panel(self, columns: Indices) -> Panel:
         return _PythonPanel(lambda rows: self._values(rows, columns) + self.offset, len(columns))
 
     def corner(self, X: Any, begin: int, end: int) -> Floats:
@@ -496,7 +496,7 @@ class PrecomputedKernel(_PythonKernel):
         return measured
 
     @staticmethod
-    def _values(rows: Any, columns: Rows) -> Floats:
+    def _values(rows: Any, columns: Indices) -> Floats:
         part = rows[:, columns]
         values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         return _checked(values, "X holds", lambda i, j: f"a row and training row {columns[j]}")

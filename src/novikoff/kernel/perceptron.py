@@ -20,7 +20,7 @@ from novikoff.data.sources.source import Source
 from novikoff.kernel import budget_streaming
 from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.kernels import BY_NAME, PrecomputedKernel, Rows
+from novikoff.kernel.kernels import BY_NAME, Indices, PrecomputedKernel
 from novikoff.kernel.model import KernelModel
 from novikoff.kernel.settings import Fitted, KernelSettings, parameters_learned_with
 from novikoff.kernel.state import kernel_state
@@ -307,7 +307,7 @@ class KernelPerceptron(RowClassifier):
         return "_dual" in vars(self)
 
     @property
-    def support_(self) -> Rows:
+    def support_(self) -> Indices:
         return self._fitted("support_").support
 
     @property
@@ -321,7 +321,7 @@ class KernelPerceptron(RowClassifier):
         return np.ascontiguousarray(alpha.T)
 
     @property
-    def update_order_(self) -> Rows:
+    def update_order_(self) -> Indices:
         return self._fitted("update_order_").used
 
     @property
@@ -330,7 +330,7 @@ class KernelPerceptron(RowClassifier):
         return moves[:, 0] if moves.shape[1] == 1 else moves
 
     @property
-    def update_visits_(self) -> Rows:
+    def update_visits_(self) -> Indices:
         return self._fitted("update_visits_").visit
 
     @property

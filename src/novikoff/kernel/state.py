@@ -12,7 +12,7 @@ import numpy as np
 
 from novikoff.data.arrays import IN_PLACE, SPARSE_IN_PLACE, is_sparse
 from novikoff.kernel.conjunctions import MonotoneConjunction
-from novikoff.kernel.kernels import BY_NAME, Kernel, NamedKernel, PrecomputedKernel, Rows
+from novikoff.kernel.kernels import BY_NAME, Indices, Kernel, NamedKernel, PrecomputedKernel
 from novikoff.modelfile.checks import LARGEST, State, array, choice, count, number
 from novikoff.modelfile.container import Arrays, Facts
 
@@ -57,7 +57,7 @@ def _finite(facts: Facts, name: str, least: float) -> float:
 
 
 # ---- supports ----------------------------------------------------------------------------------------
-def check_numbers(support: Rows, n_rows: int) -> None:
+def check_numbers(support: Indices, n_rows: int) -> None:
     """Check that the supports' numbers are distinct rows of those ever given."""
     if len(support) and (
         support.min() < 0 or support.max() >= n_rows or len(np.unique(support)) < len(support)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novikoff.kernel.dual_model import DualModel
-from novikoff.kernel.kernels import Rows
+from novikoff.kernel.kernels import Indices
 from novikoff.training.loop import Epoch, WorstFirstTrainer
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
@@ -52,7 +52,7 @@ class KernelTrainer(WorstFirstTrainer):
     def is_zero(self, model: DualModel) -> bool:
         """Whether w, or the w of a single class, is 0, given that ‖w‖ as computed is 0."""
 
-    def order(self) -> Rows:
+    def order(self) -> Indices:
         """The rows in the order of the next epoch."""
         n = len(self.labels)
         return self.plan.rng.permutation(n) if self.plan.order == "shuffle" else np.arange(n, dtype=np.int64)

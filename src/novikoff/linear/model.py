@@ -13,7 +13,7 @@ from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
 from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
-from novikoff.data.zero_tables import Rows
+from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.training import state as training_state
@@ -96,7 +96,7 @@ class LinearModel(RowModel):
         first = positive[np.argsort(-own[positive], kind="stable")][:n]
         return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
 
-    def used_weights(self) -> tuple[Rows, Floats]:
+    def used_weights(self) -> tuple[Indices, Floats]:
         """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
         used, (coef, _) = self.model.used(), self.weights()
         columns = np.arange(coef.shape[1]) if used is None else used

@@ -1,4 +1,4 @@
-"""The plain NumPy twin of native/budget.h: kernel perceptrons with at most B supports.
+"""The plain NumPy twin of native/kernel/budget.h: kernel perceptrons with at most B supports.
 
 It knows rows only by number, through the matrix of their kernel values. Decisions use exact rational numbers,
 all else is float64 operations in the order of the native code, with which no code is shared.
@@ -32,7 +32,7 @@ def lanes16(a: Floats, b: Floats) -> float:
 
 
 class BudgetTwin:
-    """Supports, coefficients and policy; see native/budget.h for the equations."""
+    """Supports, coefficients and policy; see native/kernel/budget.h for the equations."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The digest of examples in plain Python: the readable version of native/digest.h.
+"""The digest of examples in plain Python: the readable version of native/rows/digest.h.
 
 It depends on values, not on their storage: a row is a mapping from column to number, and zeros add nothing.
 """

@@ -1,4 +1,4 @@
-"""The plain twin of native/trees.h: features of arcs, their scores, and Eisner's algorithm, in NumPy."""
+"""The plain twin of native/structured/trees.h: features and scores of arcs, and Eisner's algorithm."""
 
 from __future__ import annotations
 

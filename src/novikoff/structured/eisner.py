@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 def eisner(scores: Floats) -> list[int]:
     """The heads of the best projective tree with one root: 0 for the root, else from 1 to n.
 
-    The algorithm is in native/trees.h and takes O(n³) time.
+    The algorithm is in native/structured/trees.h and takes O(n³) time.
 
     Parameters
     ----------

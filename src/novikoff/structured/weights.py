@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.zero_tables import Rows, copied, is_large, spread, used_rows, zeros
+from novikoff.data.zero_tables import Indices, copied, is_large, spread, used_rows, zeros
 from novikoff.outward import UNIT, Enclosure, enclosed_square, root_up
 from novikoff.structured.features import Sparse
 from novikoff.training.averaging import mean_weights
@@ -265,17 +265,17 @@ class ArrayWeights(StructuredWeights):
     `used`: all indices of nonzero entries, if the caller knows them and will write them first.
     """
 
-    def __init__(self, size: int, used: Rows | None = None) -> None:
+    def __init__(self, size: int, used: Indices | None = None) -> None:
         super().__init__()
         self.array, self.sums = (zeros((size, 1), used=used)[:, 0] for _ in range(2))
         self._view = _read_only(self.array)
         self._known_used = None if used is None else (0, used)  # valid for this number of updates
 
-    def tell_used(self, used: Rows) -> None:
+    def tell_used(self, used: Indices) -> None:
         """Declare that all other weights and sums are zero, until the next update."""
         self._known_used = self.updates, used
 
-    def used(self) -> Rows | None:
+    def used(self) -> Indices | None:
         """Indices outside of which all weights and sums are zero; None if they are too many."""
         if self._known_used is not None and self._known_used[0] == self.updates:
             return self._known_used[1]

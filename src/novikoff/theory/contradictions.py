@@ -12,7 +12,7 @@ from novikoff.data.arrays import is_sparse
 from novikoff.proof.opposites import hashes
 from novikoff.proof.problem import CHUNK, Problem
 
-Rows = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def contradictions(problem: Problem) -> Contradictions:
     return Contradictions(len(counts), int(counts.sum()), errors, first)
 
 
-def _equal(X: Any, rows: Rows, others: Rows) -> npt.NDArray[np.bool_]:
+def _equal(X: Any, rows: Indices, others: Indices) -> npt.NDArray[np.bool_]:
     """Whether each row equals its other row, computed in parts."""
     out = np.ones(len(rows), dtype=bool)
     step = max(CHUNK // (8 * max(X.shape[1], 1)), 1) if not is_sparse(X) else 1 << 16

@@ -3,7 +3,7 @@
 The bounds on mistakes are about a run: from w = 0, on certain rows, with a number of visits to each. A
 `Ledger` is stored with the weights and records the run; `missing` names a hypothesis that it does not meet.
 
-Rows are identified by a digest (`native/digest.h`; in plain Python `reference/digest.py`) of their values,
+Rows are identified by a digest (`native/rows/digest.h`; its twin is `reference/digest.py`) of their values,
 labels and weights. It is a sum over rows, so it does not depend on their storage, order, or division into
 blocks, chunks and shards; neither does any theorem here. The digest of e passes is e times the digest of one
 pass, so any number of passes, by `fit`, `partial_fit` or both, is recognised.

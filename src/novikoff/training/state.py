@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data import state as data_state
-from novikoff.data.zero_tables import Rows
+from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.outward import at_most
@@ -86,7 +86,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     return model
 
 
-def _set_counts(learner: Weights, part: Facts, used: Rows | None) -> None:
+def _set_counts(learner: Weights, part: Facts, used: Indices | None) -> None:
     native = learner.native
     for name in ("visits", "mistakes", "updates", "most_stored"):
         setattr(native, name, checks.count(part, name))

@@ -7,7 +7,7 @@ with Python in between. So each call of an estimator or of an online learner fir
 A thread that learns excludes all others. A thread may read inside its own turn, but not start to learn there:
 that would change the model under the outer call, so it is a RuntimeError. In a forked child the turns of
 other threads have ended; a model that one of them was training may be in a mixed state, and every call
-reports this. Turns are implemented natively (`native/turns.cpp`), so that an interrupt always releases them.
+reports this. Turns are implemented natively (`native/memory/turns.cpp`), so that an interrupt releases them.
 
 >>> turns = Turns()
 >>> with turns.learning, turns.reading:

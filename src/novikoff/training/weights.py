@@ -20,7 +20,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of
 from novikoff.data.threads import results, threads
-from novikoff.data.zero_tables import Rows, copied, is_large, side_by_side, spread, used_rows, zeros
+from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
 from novikoff.parameters.linear import LINEAR_PARAMETERS
 from novikoff.parameters.parameter import from_parameters
@@ -77,7 +77,9 @@ class Weights:
         "fallbacks",
     )
 
-    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
+    def __init__(
+        self, n_classes: int, n_features: int, settings: Settings, used: Indices | None = None
+    ) -> None:
         """`used`: the only rows that the caller will fill, if known."""
         self.n_classes, self.settings = n_classes, settings
         self.weights = zeros((n_features, width(n_classes)), used=used)
@@ -94,7 +96,7 @@ class Weights:
             sums = self.weight_sums, self.bias_sums
         self.native = _core.Learner(self.n_classes, self.weights, self.bias, rule, sums, zero)
         self._norm: tuple[int, float] | None = None  # the norm, after this many updates
-        self._used: tuple[int, Rows] | None = None  # the rows used, after this many updates
+        self._used: tuple[int, Indices] | None = None  # the rows used, after this many updates
 
     def norm(self) -> float:
         """‖w‖ with the bias, computed again only after an update."""
@@ -106,16 +108,16 @@ class Weights:
         known = self._known_used()
         return self.native.measure_norm() if known is None else self.native.measure_norm_of(known)
 
-    def tell_used(self, rows: Rows) -> None:
+    def tell_used(self, rows: Indices) -> None:
         """Record, until the next update, that only these rows of weights and sums may be nonzero."""
         self._norm = None
         self._used = self.native.updates, rows
         self._measured()
 
-    def _known_used(self) -> Rows | None:
+    def _known_used(self) -> Indices | None:
         return None if self._used is None or self._used[0] != self.native.updates else self._used[1]
 
-    def used(self) -> Rows | None:
+    def used(self) -> Indices | None:
         """The rows outside which all weights and sums are zero; None: all rows may be nonzero."""
         known = self._known_used()
         if known is not None or not is_large(self.weights):
@@ -288,7 +290,7 @@ class Scorer:
         return cls(learner.native.view(), learner.n_classes)
 
     @classmethod
-    def from_weights(cls, coef: Floats, intercept: Floats, used: Rows | None = None) -> Scorer:
+    def from_weights(cls, coef: Floats, intercept: Floats, used: Indices | None = None) -> Scorer:
         """Any (classes, features) and (classes,) arrays; one row means two classes.
 
         `used`: the columns outside which all weights are zero.
@@ -305,7 +307,7 @@ class Scorer:
         return cls.from_table(n_classes, weights, bias, used)
 
     @classmethod
-    def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Rows | None = None) -> Scorer:
+    def from_table(cls, n_classes: int, weights: Floats, bias: Floats, used: Indices | None = None) -> Scorer:
         """Weights and bias in a learner's layout; `used`: the rows outside which all are zero."""
         native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
@@ -341,7 +343,9 @@ class Scorer:
 class Model:
     """One learner, or one per class against the rest."""
 
-    def __init__(self, n_classes: int, n_features: int, settings: Settings, used: Rows | None = None) -> None:
+    def __init__(
+        self, n_classes: int, n_features: int, settings: Settings, used: Indices | None = None
+    ) -> None:
         self.n_classes, self.n_features, self.settings = n_classes, n_features, settings
         self.apart = settings.multiclass == "ovr" and n_classes > 2
         self.learners = [
@@ -474,7 +478,7 @@ class Model:
             return parts[0]
         return side_by_side([c[0] for c, _ in parts], self.used()), np.concatenate([b for _, b in parts])
 
-    def used(self) -> Rows | None:
+    def used(self) -> Indices | None:
         """The features outside which all weights and sums are zero; None if that saves little."""
         rows = [learner.used() for learner in self.learners]
         known = [used for used in rows if used is not None]

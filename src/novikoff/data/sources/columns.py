@@ -3,7 +3,7 @@
 - *Numbers* (integers, floats, decimals; true and false as 1 and 0): the feature "column".
 - *Strings*, dictionaries, and numbers named as `categorical`: "column=value" of value 1. Blanks around the
   value are removed, and an empty one counts as null; a whole number is written without a point.
-- *Strings named as `text`*: "column=word" with the word's count (`native/words.h` defines words).
+- *Strings named as `text`*: "column=word" with the word's count (`native/text/words.h` defines words).
 - *Dates and timestamps*, in UTC: "column" in days since 1970-01-01; "column.month=3", "column.weekday=1"
   (Monday) and, for timestamps, "column.hour=17" of value 1.
 - *Times of day*: "column" in days, and "column.hour=17" of value 1. *Durations*: "column" in seconds.

@@ -24,7 +24,7 @@ from novikoff.data.sources.encoding import BlockRounding, LocalRows, MixedLabels
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IGNORED, LABEL, WEIGHT = -1, -2, -3  # as in native/cells.h
+IGNORED, LABEL, WEIGHT = -1, -2, -3  # as in native/text/cells.h
 
 _CELL = re.compile(
     r"In CSV column #(\d+): .*conversion error to ([^:]*): (?:invalid value '(.*)')?", re.DOTALL

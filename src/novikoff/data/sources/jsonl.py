@@ -1,6 +1,6 @@
 """JSON lines as a source: one object per line, flat or with its features in a nested object.
 
-``{"label": "spam", "age": 3, "job": "cook"}``; native/jsonl.h states how each kind of value is read.
+``{"label": "spam", "age": 3, "job": "cook"}``; native/text/jsonl.h states how each kind of value is read.
 """
 
 from __future__ import annotations

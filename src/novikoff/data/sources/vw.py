@@ -1,7 +1,7 @@
 """Vowpal Wabbit text as a source.
 
 A line is ``[label [importance [base]]] ['tag]|[namespace][:scale] feature[:value] ... |...``, separated by
-blanks or tabs; native/vw.h has the details.
+blanks or tabs; native/text/vw.h has the details.
 """
 
 from __future__ import annotations
