@@ -165,6 +165,14 @@ class CompensatedSum {
         tiny |= std::fabs(p) < 0x1p-960 && a != 0 && b != 0;
         ++n;
     }
+    // Adds a sum of `terms` doubles: their compensated sum is high + low, with `errors` the sum of |errors|.
+    void merge(double high, double low, double errors, int64_t terms) {
+        const double s = hi + high, z = s - hi, q = (hi - (s - z)) + (high - z);
+        hi = s;
+        lo += q + low;
+        error += std::fabs(q) + errors;
+        n += terms + 2;
+    }
     // The sign of the true value; false when it cannot be told.
     bool sign(int& out) const {
         if (!bounded()) return false;

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 LABELS = ("classes", "positive", "relabel")
 DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # define mistakes and margins
-LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "multiclass", "class_weight", "scale")
+LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "eta", "multiclass", "class_weight", "scale")
 PASSES = (
     *("max_epochs", "order", "random_state", "early_stopping", "validation_fraction"),
     "n_epochs_no_change",

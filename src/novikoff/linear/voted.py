@@ -9,7 +9,7 @@ import numpy as np
 
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import STEP_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
 from novikoff.training import linear as training
 from novikoff.training.plan import Plan
@@ -17,7 +17,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-@with_parameters(LINEAR_PARAMETERS)
+@with_parameters(STEP_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 

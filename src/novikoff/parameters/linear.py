@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
 from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or, number, one_of, table
 
-RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
+STEP_RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")  # they add τ·y·x
+VARIANCE_RULES = ("arow", "scw", "second-order")  # they add τ·y·Σx, with a variance for each weight
+RULES = STEP_RULES + VARIANCE_RULES
 DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
 
 LINEAR_PARAMETERS = PARAMETERS | table(
@@ -17,7 +20,9 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         "perceptron",
         "The step τ in w ← w + τ·y·x. 'perceptron': 1 at a mistake. 'normalized': 1/‖x‖ at a mistake, "
         "where the norm of a row includes its bias coordinate. 'margin': 1 whenever y·s ≤ `margin`. "
-        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1.",
+        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1. 'arow', 'scw', 'second-order': "
+        "each weight has a variance, which shrinks as it is learned, and steps in proportion; one or few "
+        "epochs, and columns of any size.",
         *one_of(*RULES),
     ),
     Parameter(
@@ -31,8 +36,17 @@ LINEAR_PARAMETERS = PARAMETERS | table(
     Parameter(
         "C",
         1.0,
-        "Aggressiveness: the largest step of 'pa1'; for 'pa2' a smaller C gives smaller steps.",
+        "Aggressiveness: the largest step of 'pa1' and 'scw'; a smaller C gives smaller steps of 'pa2' and "
+        "'arow' (r = 1/C), and slower variances of 'second-order' (a = 1/C).",
         *number(0, strict=True),
+    ),
+    Parameter(
+        "eta",
+        0.9,
+        "η of the 'scw' rule: the probability, for weights drawn by their variances, with which a row shall "
+        "be right after its update.",
+        "a number between 0.5 and 1, both excluded",
+        lambda v: is_number(0.5, strict=True)(v) and v < 1,
     ),
     Parameter(
         "class_weight",
@@ -54,6 +68,21 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         "How to predict: 'voted' by all weight vectors of the run, 'averaged' or 'last'. "
         "It can be changed after the fit.",
         *one_of(*PREDICT_WITH),
+    ),
+)
+
+# Votes and mixtures are of sums of τ·y·x.
+STEP_PARAMETERS = LINEAR_PARAMETERS | table(
+    replace(
+        LINEAR_PARAMETERS["rule"],
+        help=LINEAR_PARAMETERS["rule"].help.partition(" 'arow'")[0],
+        expected=one_of(*STEP_RULES)[0],
+        legal=one_of(*STEP_RULES)[1],
+        choices=STEP_RULES,
+    ),
+    replace(
+        LINEAR_PARAMETERS["C"],
+        help="Aggressiveness: the largest step of 'pa1'; for 'pa2' a smaller C gives smaller steps.",
     ),
 )
 
@@ -106,3 +135,15 @@ WINNOW_PARAMETERS = PARAMETERS | table(
         *BOOLEAN,
     ),
 )
+
+
+def phi_of(owner: Any) -> float:
+    """Φ⁻¹(η), the number of standard deviations that 'scw' asks for; 0 under other rules.
+
+    Its last digit depends on the machine's logarithm, so it is computed once and stored in the model.
+    """
+    if owner.rule != "scw":
+        return 0.0
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(float(owner.eta))

@@ -274,10 +274,8 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
     def restore(self, snapshot: Model) -> None:
         self.dropped = self.model.total("updates") - snapshot.total("updates")
         for learner, source in zip(self.model.learners, snapshot.learners, strict=True):
-            for name in ("weights", "bias", "weight_sums", "bias_sums"):
-                mine, theirs = getattr(learner, name), getattr(source, name)
-                if mine is not None:
-                    mine[...] = theirs
+            for name in (name for names in learner.settings.tables() for name in names):
+                getattr(learner, name)[...] = getattr(source, name)
             learner.native.visits, learner.native.step_sum = source.native.visits, source.native.step_sum
             learner.reset_norm()
 
