@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "exact/exact.h"
+#include "exact/lanes.h"
 #include "exact/outward.h"
 #include "rows/rows.h"
 
@@ -272,22 +273,30 @@ struct Learner : UpdateRule {
     }
     template <class Row, class F>
     static void square_terms(const Row& row, F& f, double bias_square) {
-        row.for_each([&](int64_t, double x) { f(x, x); });
+        if constexpr (std::is_same_v<F, CompensatedSum>) add_squares(row, f);
+        else row.for_each([&](int64_t, double x) { f(x, x); });
         if (bias_square) f(bias_square, 1.0);
     }
 
     // ---- d - shift, exactly ------------------------------------------------------------------
     template <class Row, class F>
     void difference_terms(const Row& row, int64_t label, int64_t rival, double shift, F& f) const {
+        constexpr bool in_lanes = std::is_same_v<F, CompensatedSum>;
         if (binary()) {
             double y = label ? 1.0 : -1.0;
-            row.for_each([&](int64_t j, double x) { f(y * x, weights[j]); });
+            if constexpr (in_lanes) add_products(row, weights, stride, y, f);
+            else row.for_each([&](int64_t j, double x) { f(y * x, weights[j]); });
             f(y, bias[0]);
         } else {
-            row.for_each([&](int64_t j, double x) {
-                f(x, weights[j * stride + label]);
-                f(-x, weights[j * stride + rival]);
-            });
+            if constexpr (in_lanes) {
+                add_products(row, weights + label, stride, 1.0, f);
+                add_products(row, weights + rival, stride, -1.0, f);
+            } else {
+                row.for_each([&](int64_t j, double x) {
+                    f(x, weights[j * stride + label]);
+                    f(-x, weights[j * stride + rival]);
+                });
+            }
             f(1.0, bias[label]);
             f(-1.0, bias[rival]);
         }

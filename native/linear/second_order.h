@@ -27,45 +27,6 @@ inline double Learner::farthest_reach() const {
     return most < 0x1p500 ? phi * most * (1 + 0x1p-48) : INFINITY;
 }
 
-// What a row's values are multiplied by, or added to, four at a time.
-template <class Row>
-NOVIKOFF_INLINE Vec gather4(const Row& row, int64_t k, const double* from, int64_t stride) {
-    if constexpr (Row::kDense)
-        if (stride == 1) return load4(from + k);
-    return Vec{from[row.place(k) * stride], from[row.place(k + 1) * stride], from[row.place(k + 2) * stride],
-               from[row.place(k + 3) * stride]};
-}
-template <class Row>
-NOVIKOFF_INLINE void scatter4(const Row& row, int64_t k, double* to, int64_t stride, Vec v) {
-    if constexpr (Row::kDense)
-        if (stride == 1) return store4(to + k, v);
-    for (int l = 0; l < 4; ++l) to[row.place(k + l) * stride] = v[l];
-}
-
-// The sum of n numbers, correctly rounded: engine 1 of exact.h in eight lanes, then engine 2.
-inline double exact_sum(const double* terms, int64_t n, Fallbacks& count) {
-    Vec hi[2] = {}, lo[2] = {}, error[2] = {};
-    int64_t k = 0;
-    for (; k + 8 <= n; k += 8)
-        for (int h = 0; h < 2; ++h) {
-            const Vec t = load4(terms + k + 4 * h), s = hi[h] + t, z = s - hi[h];
-            const Vec q = (hi[h] - (s - z)) + (t - z);
-            hi[h] = s;
-            lo[h] += q;
-            error[h] += q < 0 ? -q : q;
-        }
-    CompensatedSum quick;
-    for (int h = 0; h < 2; ++h)
-        for (int l = 0; l < 4; ++l) quick.merge(hi[h][l], lo[h][l], error[h][l], k / 8);
-    for (int64_t i = k; i < n; ++i) quick(terms[i], 1.0);
-    double value;
-    if (quick.rounded(value)) return value;
-    ++count.accumulator;
-    LongAccumulator slow;
-    for (int64_t i = 0; i < n; ++i) slow(terms[i], 1.0);
-    return slow.rounded();
-}
-
 // alpha and g of SCW-I for the signed score m: proposition 1, with √u = (√(t² + 4v) - t) / 2, t = alpha v phi,
 // written without cancellation.
 struct Step {
@@ -153,8 +114,8 @@ bool Learner::shift(const Row& row, int64_t c, double step, double gain, const d
         double& b = bias[c];
         bias_confidences[c] += gain * bias2;
         const double c0 = std::sqrt(bias2), old = b / c0;
-        const double move = scaled ? step * scaled[n]
-                                   : (step - gain * b) * (1.0 / (1.0 + bias_confidences[c]) * bias2);
+        const double move =
+            scaled ? step * scaled[n] : (step - gain * b) * (1.0 / (1.0 + bias_confidences[c]) * bias2);
         b += move;
         if (bias_sums) bias_sums[c] += count * move;
         before += old * old;
@@ -181,8 +142,7 @@ __attribute__((noinline)) bool Learner::adapt(const Row& row, int64_t i, int64_t
     double *const terms = scratch.data(), *const scaled = terms + 2 * n;
     auto measure_spread = [&] {
         bool finite = true;
-        for (int64_t m = 0; m < moving; ++m)
-            finite &= spread(row, both[m], terms + m * n, scaled + m * n);
+        for (int64_t m = 0; m < moving; ++m) finite &= spread(row, both[m], terms + m * n, scaled + m * n);
         v = exact_sum(terms, moving * n, fallbacks);
         return finite;
     };
@@ -201,7 +161,8 @@ __attribute__((noinline)) bool Learner::adapt(const Row& row, int64_t i, int64_t
         step = scw_step(difference(row, label, rival, 0.0), v, k, phi);
     }
     if (!std::isfinite(step.alpha) || !std::isfinite(step.gain)) return false;
-    const double *const first = rule == Rule::second_order ? nullptr : scaled, sign = binary() && !label ? -1.0 : 1.0;
+    const double *const first = rule == Rule::second_order ? nullptr : scaled,
+                        sign = binary() && !label ? -1.0 : 1.0;
     bool finite = shift(row, both[0], sign * step.alpha, step.gain, first);
     if (moving == 2) finite &= shift(row, rival, -step.alpha, step.gain, first ? first + n : nullptr);
     ++updates;

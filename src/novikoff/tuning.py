@@ -27,6 +27,7 @@ from novikoff.data.sources.bytestream import check_whole
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
+from novikoff.parameters.linear import VARIANCE_RULES
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
@@ -34,7 +35,7 @@ from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, fit
 from novikoff.training.weights import Model, Scorer, Settings, width
 
-USES_C = ("pa1", "pa2")
+USES_C = ("pa1", "pa2", *VARIANCE_RULES)
 MEASURED = ("standard", "maxabs")
 MAX_MEMORY = 1 << 30
 

@@ -29,6 +29,7 @@ from novikoff.cli.options import (
     UsageError,
     option,
 )
+from novikoff.parameters.linear import RULES
 from support.commands import run, run_any, usage_error
 
 EVERY = [(name,) for name in app.COMMANDS if name != "tag"] + [("tag", name) for name in app.GROUPS["tag"]]
@@ -245,7 +246,7 @@ def test_without_a_command_help_is_an_error():
         (["--traceback", "ev"], ["evaluate"]),
         (["--completion", ""], ["bash", "zsh", "fish"]),
         (["--comp"], ["--completion"]),
-        (["fit", "x.svm", "--rule", ""], ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"]),
+        (["fit", "x.svm", "--rule", ""], list(RULES)),
         (["fit", "--rule", "=", "pa"], ["pa", "pa1", "pa2"]),
         (["fit", "--ties", "="], ["positive", "mistake"]),
         (["fit", "--no-"], ["--no-intercept", "--no-header"]),

@@ -21,9 +21,7 @@ rules = st.sampled_from(RULES)
 
 
 def settings(twin: Twin, average=True) -> Settings:
-    return Settings(
-        twin.rule, twin.ties, twin.margin, twin.C, twin.bias_square, average, phi=twin.phi
-    )
+    return Settings(twin.rule, twin.ties, twin.margin, twin.C, twin.bias_square, average, phi=twin.phi)
 
 
 def native(X, y, twin: Twin, order, weights=None, epochs=1):

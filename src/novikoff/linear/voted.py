@@ -215,7 +215,7 @@ class VotedPerceptron(PerceptronClassifier):
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            STEP_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             votes = self._sequence.votes(X, self.n_jobs)
@@ -231,7 +231,7 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            STEP_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
 from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or, number, one_of, table
@@ -12,6 +11,7 @@ from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or
 STEP_RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")  # they add τ·y·x
 VARIANCE_RULES = ("arow", "scw", "second-order")  # they add τ·y·Σx, with a variance for each weight
 RULES = STEP_RULES + VARIANCE_RULES
+PHI = 1.2815515655446004  # Φ⁻¹ of the default η
 DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
 
 LINEAR_PARAMETERS = PARAMETERS | table(
@@ -137,13 +137,14 @@ WINNOW_PARAMETERS = PARAMETERS | table(
 )
 
 
-def phi_of(owner: Any) -> float:
-    """Φ⁻¹(η), the number of standard deviations that 'scw' asks for; 0 under other rules.
+def phi_of(eta: float) -> float:
+    """Φ⁻¹(η), the number of standard deviations that the 'scw' rule asks for.
 
     Its last digit depends on the machine's logarithm, so it is computed once and stored in the model.
+
+    >>> phi_of(0.9) == PHI
+    True
     """
-    if owner.rule != "scw":
-        return 0.0
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf(float(owner.eta))
+    return PHI if eta == LINEAR_PARAMETERS["eta"].default else NormalDist().inv_cdf(float(eta))

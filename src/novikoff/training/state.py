@@ -13,7 +13,7 @@ from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters.common import MULTICLASS, TIES
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import PHI, RULES
 from novikoff.training.ledger import Ledger
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Model, Settings, Weights
@@ -38,7 +38,7 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
         "n_features": model.n_features,
         "from_zero": model.from_zero,
         "ledger": model.ledger.facts(),
-        "settings": {k: v for k, v in asdict(model.settings).items() if k != "phi" or v},
+        "settings": {k: v for k, v in asdict(model.settings).items() if k != "phi" or v != PHI},
         "parts": parts,
     }
     arrays: Arrays = {}

@@ -22,7 +22,7 @@ from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_
 from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
-from novikoff.parameters.linear import LINEAR_PARAMETERS, VARIANCE_RULES, phi_of
+from novikoff.parameters.linear import LINEAR_PARAMETERS, PHI, VARIANCE_RULES, phi_of
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
 from novikoff.training.ledger import Ledger
@@ -46,14 +46,14 @@ class Settings:
     bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
     average: bool = LINEAR_PARAMETERS["average"].default
     multiclass: str = LINEAR_PARAMETERS["multiclass"].default
-    phi: float = 0.0  # Φ⁻¹(η) of 'scw'
+    phi: float = PHI  # Φ⁻¹(η) of 'scw'
 
     @classmethod
     def of(cls, owner: Any) -> Settings:
         """The settings given by the parameters of an estimator or of a command."""
         scale = getattr(owner, "intercept_scaling", LINEAR_PARAMETERS["intercept_scaling"].default)
         square = float(scale) ** 2 if owner.fit_intercept else 0.0
-        phi = phi_of(owner) if hasattr(owner, "eta") else 0.0
+        phi = phi_of(owner.eta) if hasattr(owner, "eta") else PHI
         return from_parameters(cls, owner, bias_square=square, phi=phi)
 
     @property
