@@ -29,7 +29,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.table import span
 from benchmarks.verdicts import SETS, is_at_hand, load
 from novikoff import Perceptron
-from novikoff.cli import main as command
+from novikoff.cli.app import run as command
 
 MARK = "<!-- the table: written by `python -m benchmarks.first_hour --markdown` -->"
 SPLITS = 10
