@@ -1,8 +1,8 @@
 """The order of `order="riffle"` in plain NumPy: the readable version of native/rows/riffle.h.
 
 The rows 0 to n − 1 lie in a circle, which is cut at a random place and dealt into piles of neighbours, as
-many for each pile as there are draws of its number. Visit t takes the next row of the pile that draw t names: the
-shuffle of Gilbert, Shannon and Reeds with several piles. Every pile keeps its order, and every way to
+many for each pile as there are draws of its number. Visit t takes the next row of the pile that draw t names:
+the shuffle of Gilbert, Shannon and Reeds with several piles. Every pile keeps its order, and every way to
 interleave piles of any sizes has the same chance.
 """
 

@@ -64,7 +64,7 @@ class Riffle:
             yield self._only
             return
         again = self._kind()
-        again.state = self._state
+        again.state = self._state  # type: ignore[assignment]  # there is one if there are several chunks
         yield from _draws(np.random.Generator(again), self.n)
 
     def chunks(self) -> Iterator[Order]:
