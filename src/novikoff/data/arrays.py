@@ -247,8 +247,8 @@ def some_rows(X: Any, rows: Any) -> Any:
 def in_any_order(X: Any) -> Any:
     """CSR rows that loops can read whatever the order of their indices.
 
-    Itself, without a copy and marked as not sorted, if the indices of every row are distinct; otherwise
-    sorted, with duplicates summed.
+    Without a copy, and marked as not sorted, if the indices of every row are distinct; otherwise sorted, with
+    duplicates summed.
     """
     distinct = _core.Rows(X.data, X.indices, X.indptr, X.shape[1]).all_distinct()
     return _marked(X) if distinct else in_order(X)
