@@ -2,7 +2,7 @@
    them. Rows are whole numbers: the doubles of the data, all multiplied by one power of two, which is positive and so
    changes no sign; the bias is one more coordinate of every row. Weights range over all real vectors. *)
 Require Import ZArith Reals List Lra Lia Psatz Bool.
-From Novikoff Require Import Vectors.
+From Novikoff Require Import Sums Space Vectors.
 Import ListNotations.
 
 (* ---- whole numbers ---- *)
@@ -17,15 +17,15 @@ Definition zsum (ks : list Z) : Z := fold_right Z.add 0 ks.
 Definition reals (a : row) : vector := map IZR a.
 
 Open Scope R_scope.
-Lemma dot_reals : forall a b, dot (reals a) (reals b) = IZR (zdot a b).
+Lemma dot_reals : forall a b, vdot (reals a) (reals b) = IZR (zdot a b).
 Proof. induction a as [|x a IH]; intros [|y b]; simpl; auto. rewrite plus_IZR, mult_IZR, <- IH. reflexivity. Qed.
-Lemma reals_add : forall a b, reals (zadd a b) = add (reals a) (reals b).
+Lemma reals_add : forall a b, reals (zadd a b) = vadd (reals a) (reals b).
 Proof. induction a as [|x a IH]; intros [|y b]; simpl; auto. rewrite plus_IZR, IH. reflexivity. Qed.
-Lemma reals_scale : forall k a, reals (zscale k a) = scale (IZR k) (reals a).
+Lemma reals_scale : forall k a, reals (zscale k a) = vscale (IZR k) (reals a).
 Proof.
-  intros k a. unfold reals, zscale, scale. rewrite !map_map. apply map_ext. intro. apply mult_IZR.
+  intros k a. unfold reals, zscale, vscale. rewrite !map_map. apply map_ext. intro. apply mult_IZR.
 Qed.
-Lemma dot_zeros : forall u a, forallb (Z.eqb 0) a = true -> dot u (reals a) = 0.
+Lemma dot_zeros : forall u a, forallb (Z.eqb 0) a = true -> vdot u (reals a) = 0.
 Proof.
   induction u as [|x u IH]; intros [|y a] H; try reflexivity.
   cbn [forallb] in H. apply andb_true_iff in H as [Y H]. apply Z.eqb_eq in Y. subst y.
@@ -39,7 +39,7 @@ Definition example := (row * nat)%type.
 Definition weights := nat -> vector.
 Definition pair := (row * nat * nat)%type.  (* a row, its class, and a rival class *)
 
-Definition gap (W : weights) (p : pair) : R := let '(x, y, r) := p in dot (W y) (reals x) - dot (W r) (reals x).
+Definition gap (W : weights) (p : pair) : R := let '(x, y, r) := p in vdot (W y) (reals x) - vdot (W r) (reals x).
 Definition one_vector (W : weights) : Prop := W 0%nat = [].
 
 (* All pairs of the data: every row with every other class. *)
@@ -60,7 +60,7 @@ Qed.
 Definition separates (K : nat) (W : weights) (data : list example) : Prop :=
   forall x y r, In (x, y) data -> (r < K)%nat -> r <> y -> gap W (x, y, r) > 0.
 (* |W|^2: all vectors count. *)
-Definition square (K : nat) (W : weights) : R := sum (map (fun k => dot (W k) (W k)) (seq 0 K)).
+Definition square (K : nat) (W : weights) : R := sum (map (fun k => vdot (W k) (W k)) (seq 0 K)).
 Definition has_margin (K : nat) (W : weights) (g : R) (data : list example) : Prop :=
   forall x y r, In (x, y) data -> (r < K)%nat -> r <> y -> gap W (x, y, r) >= g * sqrt (square K W).
 
@@ -78,9 +78,6 @@ Fixpoint block (k : nat) (ts : list term) : row :=
 Open Scope R_scope.
 
 Definition weighted (W : weights) (ts : list term) : R := sum (map (fun t => IZR (fst t) * gap W (snd t)) ts).
-
-Lemma sum_add : forall (A : Type) (f g : A -> R) l, sum (map (fun x => f x + g x) l) = sum (map f l) + sum (map g l).
-Proof. intros A f g; induction l as [|x l IH]; unfold sum in *; simpl; [ring|]. rewrite IH. ring. Qed.
 
 Lemma sum_only : forall (f : nat -> R) y K, (y < K)%nat ->
   sum (map (fun k => if Nat.eqb y k then f k else 0) (seq 0 K)) = f y.
@@ -100,22 +97,22 @@ Qed.
 (* The sum of a * gap is the inner product of W with the sum of a * z, block by block. *)
 Lemma weighted_blocks : forall K W ts,
   (forall a x y r, In (a, (x, y, r)) ts -> (y < K /\ r < K)%nat) ->
-  weighted W ts = sum (map (fun k => dot (W k) (reals (block k ts))) (seq 0 K)).
+  weighted W ts = sum (map (fun k => vdot (W k) (reals (block k ts))) (seq 0 K)).
 Proof.
   intros K W; induction ts as [|[a [[x y] r]] ts IH]; intros B.
   - unfold weighted. simpl. symmetry.
-    induction (seq 0 K) as [|k l IHl]; unfold sum in *; simpl; [reflexivity|]. rewrite IHl, dot_nil_r. ring.
+    induction (seq 0 K) as [|k l IHl]; unfold sum in *; simpl; [reflexivity|]. rewrite IHl, vdot_nil_r. ring.
   - assert (Y : (y < K)%nat /\ (r < K)%nat) by (eapply B; left; reflexivity). destruct Y as [Y Rk].
     assert (E : weighted W ((a, (x, y, r)) :: ts) = IZR a * gap W (x, y, r) + weighted W ts) by reflexivity.
     rewrite E, IH by (intros; eapply B; right; eassumption). clear E IH.
-    transitivity (sum (map (fun k => if Nat.eqb y k then IZR a * dot (W k) (reals x) else 0) (seq 0 K))
-      + sum (map (fun k => if Nat.eqb r k then - (IZR a * dot (W k) (reals x)) else 0) (seq 0 K))
-      + sum (map (fun k => dot (W k) (reals (block k ts))) (seq 0 K))).
-    + rewrite (sum_only (fun k => IZR a * dot (W k) (reals x)) y K Y).
-      rewrite (sum_only (fun k => - (IZR a * dot (W k) (reals x))) r K Rk). unfold gap. simpl. ring.
+    transitivity (sum (map (fun k => if Nat.eqb y k then IZR a * vdot (W k) (reals x) else 0) (seq 0 K))
+      + sum (map (fun k => if Nat.eqb r k then - (IZR a * vdot (W k) (reals x)) else 0) (seq 0 K))
+      + sum (map (fun k => vdot (W k) (reals (block k ts))) (seq 0 K))).
+    + rewrite (sum_only (fun k => IZR a * vdot (W k) (reals x)) y K Y).
+      rewrite (sum_only (fun k => - (IZR a * vdot (W k) (reals x))) r K Rk). unfold gap. simpl. ring.
     + rewrite <- !sum_add. f_equal. apply map_ext. intro k. cbn [block].
-      rewrite !reals_add, !dot_add_r.
-      destruct (Nat.eqb y k), (Nat.eqb r k); rewrite ?reals_scale, ?dot_scale_r, ?opp_IZR; simpl; rewrite ?dot_nil_r; ring.
+      rewrite !reals_add, !vdot_add_r.
+      destruct (Nat.eqb y k), (Nat.eqb r k); rewrite ?reals_scale, ?vdot_scale_r, ?opp_IZR; simpl; rewrite ?vdot_nil_r; ring.
 Qed.
 
 (* ---- the claim "inseparable": Gordan's alternative, in the direction that is used ---- *)
@@ -152,8 +149,8 @@ Proof.
 Qed.
 
 Lemma blocks_from_first : forall K W (f : nat -> vector), legal K W ->
-  sum (map (fun k => dot (W k) (f k)) (seq 0 K)) =
-  sum (map (fun k => dot (W k) (f k)) (seq (first_block K) (K - first_block K))).
+  sum (map (fun k => vdot (W k) (f k)) (seq 0 K)) =
+  sum (map (fun k => vdot (W k) (f k)) (seq (first_block K) (K - first_block K))).
 Proof.
   intros K W f L. unfold first_block. destruct (Nat.eqb_spec K 2) as [->|N]; [|rewrite Nat.sub_0_r; reflexivity].
   simpl. rewrite (L eq_refl). simpl. ring.
@@ -168,7 +165,7 @@ Proof.
   assert (E : weighted W ts = 0).
   { rewrite (weighted_blocks K W ts (range_of K ts Range)), (blocks_from_first K W (fun k => reals (block k ts)) L).
     assert (G : forall l, (forall k, In k l -> forallb (Z.eqb 0) (block k ts) = true) ->
-      sum (map (fun k => dot (W k) (reals (block k ts))) l) = 0).
+      sum (map (fun k => vdot (W k) (reals (block k ts))) l) = 0).
     { induction l as [|k l IH]; intros A; [reflexivity|]. cbn [map sum fold_right].
       rewrite dot_zeros by (apply A; left; reflexivity). unfold sum in IH. rewrite IH by (intros; apply A; right; assumption). ring. }
     apply G. assumption. }
@@ -199,24 +196,13 @@ Lemma sum_of_wholes : forall (A : Type) (f : A -> Z) l, IZR (zsum (map f l)) = s
 Proof. intros A f; induction l as [|x l IH]; unfold zsum, sum in *; simpl; [reflexivity|]. rewrite plus_IZR, IH. reflexivity. Qed.
 
 (* Cauchy and Schwarz for several vectors at once. *)
-Lemma dots_le_norms : forall (f g : nat -> vector) l,
-  sum (map (fun k => dot (f k) (g k)) l) <=
-  sqrt (sum (map (fun k => dot (f k) (f k)) l)) * sqrt (sum (map (fun k => dot (g k) (g k)) l)).
-Proof.
-  intros f g l.
-  assert (A : forall l, sum (map (fun k => dot (f k) (g k)) l) <= dot (map (fun k => norm (f k)) l) (map (fun k => norm (g k)) l)).
-  { clear l. induction l as [|k l IH]; unfold sum in *; simpl; [lra|]. pose proof (dot_le_norms (f k) (g k)). lra. }
-  assert (B : forall (h : nat -> vector) l, dot (map (fun k => norm (h k)) l) (map (fun k => norm (h k)) l)
-    = sum (map (fun k => dot (h k) (h k)) l)).
-  { intros h m; induction m as [|k m IH]; unfold sum in *; simpl; [reflexivity|]. rewrite IH, norm_square. reflexivity. }
-  eapply Rle_trans; [apply A|]. eapply Rle_trans; [apply dot_le_norms|].
-  assert (N : forall (h : nat -> vector) m, norm (map (fun k => norm (h k)) m) = sqrt (sum (map (fun k => dot (h k) (h k)) m))).
-  { intros h m. rewrite <- B. reflexivity. }
-  rewrite !N. apply Rle_refl.
-Qed.
+Lemma dots_le_norms : forall (f g : nat -> vector) from count,
+  sum (map (fun k => vdot (f k) (g k)) (seq from count)) <=
+  sqrt (sum (map (fun k => vdot (f k) (f k)) (seq from count))) * sqrt (sum (map (fun k => vdot (g k) (g k)) (seq from count))).
+Proof. intros. exact (@dot_le_norms (families from count) f g). Qed.
 
 Lemma square_from_first : forall K W, legal K W ->
-  square K W = sum (map (fun k => dot (W k) (W k)) (seq (first_block K) (K - first_block K))).
+  square K W = sum (map (fun k => vdot (W k) (W k)) (seq (first_block K) (K - first_block K))).
 Proof. intros K W L. unfold square. apply (blocks_from_first K W W L). Qed.
 
 Lemma margin_times_weight : forall K W data g ts, has_margin K W g data ->
@@ -242,15 +228,15 @@ Proof.
   { eapply margin_times_weight; eauto. intros t Ht. specialize (H t Ht). apply andb_true_iff in H as [A B].
     apply Z.leb_le in A. auto. }
   rewrite (weighted_blocks K W ts Range), (blocks_from_first K W (fun k => reals (block k ts)) L) in P.
-  pose proof (dots_le_norms W (fun k => reals (block k ts)) (seq (first_block K) (K - first_block K))) as C.
+  pose proof (dots_le_norms W (fun k => reals (block k ts)) (first_block K) (K - first_block K)) as C.
   rewrite <- (square_from_first K W L) in C.
-  assert (B : sum (map (fun k => dot (reals (block k ts)) (reals (block k ts))) (seq (first_block K) (K - first_block K)))
+  assert (B : sum (map (fun k => vdot (reals (block k ts)) (reals (block k ts))) (seq (first_block K) (K - first_block K)))
     = IZR (zsquare_of_blocks K ts)).
   { unfold zsquare_of_blocks. rewrite sum_of_wholes. f_equal. apply map_ext. intro. apply dot_reals. }
   rewrite B in C.
   assert (B0 : 0 <= IZR (zsquare_of_blocks K ts)).
   { rewrite <- B. clear. induction (seq (first_block K) (K - first_block K)) as [|k l IH]; unfold sum in *; simpl; [lra|].
-    pose proof (dot_self (reals (block k ts))). lra. }
+    pose proof (vdot_self (reals (block k ts))). lra. }
   set (N := sqrt (square K W)) in *. assert (N0 : 0 < N) by (apply sqrt_lt_R0; assumption).
   set (Z2 := IZR (zsquare_of_blocks K ts)) in *. pose proof (sqrt_sqrt Z2 B0) as S2. pose proof (sqrt_pos Z2) as S0.
   set (s := sqrt Z2) in *.
@@ -296,7 +282,7 @@ Proof.
   rewrite Q. apply Rle_ge. set (s := IZR (zgap W (x, y, r))) in *.
   assert (Q0 : 0 <= IZR (zsquare K W)).
   { rewrite <- Q. unfold square. clear. induction (seq 0 K) as [|k l IH]; unfold sum in *; simpl; [lra|].
-    pose proof (dot_self (real_weights W k)). lra. }
+    pose proof (vdot_self (real_weights W k)). lra. }
   pose proof (sqrt_sqrt _ Q0) as SS. pose proof (sqrt_pos (IZR (zsquare K W))) as SP.
   set (q := sqrt (IZR (zsquare K W))) in *. set (G := IZR gd) in *.
   apply Rmult_le_reg_l with G; [assumption|]. replace (G * (IZR gn / G * q)) with (IZR gn * q) by (field; lra).

@@ -1,21 +1,25 @@
-(* The perceptron and its theorems, over the real numbers.
+(* The perceptron and its theorems, over the real numbers, in any space with an inner product.
 
-   A visit shows z = y x (or z = phi(x, y) - phi(x, r), or any other vector on whose side w should be). A mistake is a
-   visit with w . z <= 0, and its update is w + z. Sample weights and steps are part of z. *)
+   A visit shows z = y x (or x in the block of its class and -x in that of a rival, or phi(x, y) - phi(x, r), or any
+   other vector on whose side w should be). A mistake is a visit with w . z <= 0, and its update is w + z. Sample
+   weights and steps are part of z. *)
 Require Import Reals List Lra Psatz Bool.
-From Novikoff Require Import Vectors.
+From Novikoff Require Import Sums Space.
 Import ListNotations.
 Open Scope R_scope.
 
+Section Perceptron.
+Variable V : space.
+
 (* A run is described by the vectors with which w was updated, in their order. `mistaken` says that each was a mistake
    when it came; for weights that were rounded, w . z <= e instead of 0. *)
-Fixpoint mistaken (e : R) (w : vector) (zs : list vector) : Prop :=
+Fixpoint mistaken (e : R) (w : V) (zs : list V) : Prop :=
   match zs with
   | [] => True
   | z :: rest => dot w z <= e /\ mistaken e (add w z) rest
   end.
 
-Fixpoint after (w : vector) (zs : list vector) : vector :=
+Fixpoint after (w : V) (zs : list V) : V :=
   match zs with [] => w | z :: rest => after (add w z) rest end.
 
 (* |w|^2 grows by at most R^2 + 2e per update... *)
@@ -37,7 +41,7 @@ Proof.
 Qed.
 
 (* How far z falls short of the margin g. *)
-Definition hinge (u : vector) (g : R) (z : vector) : R := Rmax 0 (g - dot u z).
+Definition hinge (u : V) (g : R) (z : V) : R := Rmax 0 (g - dot u z).
 
 Lemma sum_of_margins : forall u g zs,
   INR (length zs) * g - sum (map (hinge u g) zs) <= sum (map (dot u) zs).
@@ -50,7 +54,7 @@ Qed.
 (* Freund and Schapire's bound: k mistakes on one pass over any sequence, for any u of length 1 and any g > 0; D^2 is
    the sum of the squared shortfalls of the z that were mistaken, and so at most that of all visits. *)
 Theorem freund_schapire : forall zs u g RR D,
-  mistaken 0 [] zs -> (forall z, In z zs -> dot z z <= RR) -> 0 <= RR ->
+  mistaken 0 zero zs -> (forall z, In z zs -> dot z z <= RR) -> 0 <= RR ->
   dot u u = 1 -> 0 < g -> 0 <= D ->
   sum (map (fun z => hinge u g z * hinge u g z) zs) <= D * D ->
   INR (length zs) * (g * g) <= (sqrt RR + D) * (sqrt RR + D).
@@ -58,22 +62,22 @@ Proof.
   intros zs u g RR D M B HR Hu Hg HD HS.
   set (k := INR (length zs)).
   assert (K : 0 <= k) by (apply pos_INR).
-  pose proof (square_grows 0 RR zs [] M B) as SQ. cbn [dot] in SQ. fold k in SQ.
-  pose proof (dot_grows u zs []) as DG. rewrite dot_nil_r in DG.
+  pose proof (square_grows 0 RR zs zero M B) as SQ. rewrite dot_zero in SQ. fold k in SQ.
+  pose proof (dot_grows u zs zero) as DG. rewrite dot_zero in DG.
   pose proof (sum_of_margins u g zs) as SM. fold k in SM.
   pose proof (sum_square (map (hinge u g) zs)) as CS. rewrite map_length, map_map in CS. fold k in CS.
   set (S := sum (map (hinge u g) zs)) in *.
   assert (S0 : 0 <= S).
   { unfold S. clear. induction zs as [|z zs IH]; simpl; [lra|].
     pose proof (Rmax_l 0 (g - dot u z)). unfold hinge in *. lra. }
-  pose proof (dot_le_norms u (after [] zs)) as C.
+  pose proof (dot_le_norms u (after zero zs)) as C.
   assert (U : norm u = 1) by (unfold norm; rewrite Hu; apply sqrt_1).
   rewrite U, Rmult_1_l, DG in C.
   set (s := sqrt k). assert (Hs : s * s = k) by (apply sqrt_sqrt; assumption).
   assert (s0 : 0 <= s) by apply sqrt_pos.
   set (r := sqrt RR). assert (Hr : r * r = RR) by (apply sqrt_sqrt; assumption).
   assert (r0 : 0 <= r) by apply sqrt_pos.
-  assert (N : norm (after [] zs) <= s * r).
+  assert (N : norm (after zero zs) <= s * r).
   { apply Rsqr_incr_0_var; [|nra]. unfold Rsqr. rewrite norm_square. nra. }
   assert (SD : S <= s * D).
   { apply Rsqr_incr_0_var; [|nra]. unfold Rsqr.
@@ -89,21 +93,21 @@ Qed.
 
 (* Novikoff's and Block's theorem, of weights that may have been rounded: k g^2 <= R^2 + 2e. *)
 Theorem novikoff_rounded : forall zs u g RR e,
-  mistaken e [] zs -> (forall z, In z zs -> dot z z <= RR) ->
+  mistaken e zero zs -> (forall z, In z zs -> dot z z <= RR) ->
   dot u u = 1 -> 0 <= g -> (forall z, In z zs -> g <= dot u z) -> zs <> [] ->
   INR (length zs) * (g * g) <= RR + 2 * e.
 Proof.
   intros zs u g RR e M B Hu Hg Hm N.
   set (k := INR (length zs)).
   assert (K : 0 < k) by (unfold k; apply lt_0_INR; destruct zs; [congruence|simpl; apply Nat.lt_0_succ]).
-  pose proof (square_grows e RR zs [] M B) as SQ. cbn [dot] in SQ. fold k in SQ.
-  pose proof (dot_grows u zs []) as DG. rewrite dot_nil_r in DG.
+  pose proof (square_grows e RR zs zero M B) as SQ. rewrite dot_zero in SQ. fold k in SQ.
+  pose proof (dot_grows u zs zero) as DG. rewrite dot_zero in DG.
   assert (SM : k * g <= sum (map (dot u) zs)).
   { unfold k. clear - Hm. induction zs as [|z zs IH]; [simpl; lra|].
     cbn [length map sum fold_right]. rewrite S_INR.
     assert (g <= dot u z) by (apply Hm; left; reflexivity).
     specialize (IH (fun q Hq => Hm q (or_intror Hq))). unfold sum in IH. lra. }
-  pose proof (cauchy_schwarz u (after [] zs)) as C. rewrite Hu, DG in C.
+  pose proof (cauchy_schwarz u (after zero zs)) as C. rewrite Hu, DG in C.
   set (S := sum (map (dot u) zs)) in *.
   assert (0 <= k * g) by nra.
   assert ((k * g) * (k * g) <= k * (RR + 2 * e)) by nra.
@@ -111,7 +115,7 @@ Proof.
 Qed.
 
 Corollary novikoff : forall zs u g RR,
-  mistaken 0 [] zs -> (forall z, In z zs -> dot z z <= RR) -> 0 <= RR ->
+  mistaken 0 zero zs -> (forall z, In z zs -> dot z z <= RR) -> 0 <= RR ->
   dot u u = 1 -> 0 <= g -> (forall z, In z zs -> g <= dot u z) ->
   INR (length zs) * (g * g) <= RR.
 Proof.
@@ -120,7 +124,7 @@ Proof.
 Qed.
 
 (* The normalized rule is the perceptron on z / |z|: k g^2 <= 1, where g is the margin of the z scaled to length 1. *)
-Definition unit_of (z : vector) : vector := scale (/ norm z) z.
+Definition unit_of (z : V) : V := scale (/ norm z) z.
 
 Lemma unit_square : forall z, dot z z <> 0 -> dot (unit_of z) (unit_of z) = 1.
 Proof.
@@ -131,7 +135,7 @@ Qed.
 
 Corollary normalized : forall zs u g,
   (forall z, In z zs -> dot z z <> 0) ->
-  mistaken 0 [] (map unit_of zs) -> dot u u = 1 -> 0 <= g ->
+  mistaken 0 zero (map unit_of zs) -> dot u u = 1 -> 0 <= g ->
   (forall z, In z zs -> g <= dot u (unit_of z)) ->
   INR (length zs) * (g * g) <= 1.
 Proof.
@@ -152,13 +156,13 @@ Qed.
 (* Collins's bound for structured output: any features phi, any decoder. A mistake is a visit whose decoded output is
    another one that scores at least as much as the right one. *)
 Section Structured.
-Variables (Input Output : Type) (phi : Input -> Output -> vector).
-Definition difference (m : Input * Output * Output) : vector :=
+Variables (Input Output : Type) (phi : Input -> Output -> V).
+Definition difference (m : Input * Output * Output) : V :=
   let '(x, y, z) := m in add (phi x y) (scale (-1) (phi x z)).
 Lemma difference_score : forall w x y z, dot w (difference (x, y, z)) = dot w (phi x y) - dot w (phi x z).
 Proof. intros. unfold difference. rewrite dot_add_r, dot_scale_r. ring. Qed.
 
-Fixpoint preferred (w : vector) (ms : list (Input * Output * Output)) : Prop :=
+Fixpoint preferred (w : V) (ms : list (Input * Output * Output)) : Prop :=
   match ms with
   | [] => True
   | (x, y, z) :: rest => dot w (phi x y) <= dot w (phi x z) /\ preferred (add w (difference (x, y, z))) rest
@@ -171,7 +175,7 @@ Proof.
 Qed.
 
 Theorem collins : forall ms u g RR,
-  preferred [] ms -> 0 <= RR ->
+  preferred zero ms -> 0 <= RR ->
   (forall m, In m ms -> dot (difference m) (difference m) <= RR) ->
   dot u u = 1 -> 0 <= g ->
   (forall x y z, In (x, y, z) ms -> g <= dot u (phi x y) - dot u (phi x z)) ->
@@ -185,21 +189,22 @@ Proof.
 Qed.
 End Structured.
 
-(* The lazy average. Visit t (from 0) adds d_t to w, which is [] where there is no update. One running sum of t * d_t
+(* The lazy average. Visit t (from 0) adds d_t to w, which is zero where there is no update. One running sum of t * d_t
    gives the sum of the weights after each visit: T w - u. *)
-Fixpoint sum_of_weights (w : vector) (ds : list vector) : vector :=
-  match ds with [] => [] | d :: rest => add (add w d) (sum_of_weights (add w d) rest) end.
-Fixpoint running (t : R) (ds : list vector) : vector :=
-  match ds with [] => [] | d :: rest => add (scale t d) (running (t + 1) rest) end.
+Fixpoint sum_of_weights (w : V) (ds : list V) : V :=
+  match ds with [] => zero | d :: rest => add (add w d) (sum_of_weights (add w d) rest) end.
+Fixpoint running (t : R) (ds : list V) : V :=
+  match ds with [] => zero | d :: rest => add (scale t d) (running (t + 1) rest) end.
 
 Theorem lazy_average : forall v ds,
-  dot v (sum_of_weights [] ds) = INR (length ds) * dot v (after [] ds) - dot v (running 0 ds).
+  dot v (sum_of_weights zero ds) = INR (length ds) * dot v (after zero ds) - dot v (running 0 ds).
 Proof.
   assert (G : forall v ds w t, dot v (sum_of_weights w ds) =
     (t + INR (length ds)) * dot v (after w ds) - t * dot v w - dot v (running t ds)).
   { intros v; induction ds as [|d ds IH]; intros w t.
-    - simpl. rewrite dot_nil_r. ring.
+    - simpl. rewrite dot_zero. ring.
     - cbn [sum_of_weights after running length]. rewrite !dot_add_r, (IH (add w d) (t + 1)), S_INR.
       rewrite dot_scale_r, !dot_add_r. ring. }
-  intros v ds. rewrite (G v ds [] 0), dot_nil_r. ring.
+  intros v ds. rewrite (G v ds zero 0), dot_zero. ring.
 Qed.
+End Perceptron.

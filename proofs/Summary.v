@@ -1,5 +1,7 @@
 (* What the theorems depend on: `make proofs` prints it. Only the axioms of the standard library's real numbers. *)
-From Novikoff Require Import Vectors Perceptron Certificates.
+
+From Novikoff Require Import Space Vectors Perceptron Certificates.
+Print Assumptions cauchy_schwarz.
 Print Assumptions novikoff_rounded.
 Print Assumptions freund_schapire.
 Print Assumptions normalized.
