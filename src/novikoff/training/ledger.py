@@ -18,7 +18,11 @@ from novikoff import _core
 from novikoff.parameters.linear import VARIANCE_RULES
 
 MODULUS = 1 << 64
-INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and do not depend on the rows
+INDEPENDENT = (
+    "cyclic",
+    "shuffle",
+    "riffle",
+)  # of the rows: every one is visited once
 
 NO_THEOREM = "no theorem is known that covers this rule with a variance for each weight"
 STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
