@@ -177,7 +177,9 @@ def test_all_ways_agree(rule, ties, data, average, bias, seed, block_size):
     assert learned.classes.tolist() == [-1, 1]
 
 
-@given(two_classes(), st.sampled_from(STEP_RULES), st.sampled_from(TIES), st.booleans(), st.integers(0, 10**6))
+@given(
+    two_classes(), st.sampled_from(STEP_RULES), st.sampled_from(TIES), st.booleans(), st.integers(0, 10**6)
+)
 def test_votes_agree(data, rule, ties, bias, seed):
     X, y = data
     how = {"rule": rule, "ties": ties, "fit_intercept": bias}

@@ -18,7 +18,10 @@ from novikoff.parameters.linear import PHI, VARIANCE_RULES, phi_of
 from novikoff.reference.linear import Twin
 from novikoff.reference.second_order import variances
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
 
 
 def one_column(rule, C=0.7, n=40, **more):
@@ -58,6 +61,8 @@ def test_scw_meets_its_constraint_or_the_limit():
     for C in (0.05, 1e6):
         for w0, sigma0, w, sigma, y, x in one_column("scw", C, phi=PHI):
             reach = PHI * math.sqrt(sigma0) * abs(x)
+            if y * w0 * x == pytest.approx(reach, rel=1e-9):  # with one column every row of a side is there
+                continue
             if y * w0 * x >= reach:
                 assert (w, sigma) == (w0, sigma0)
                 continue
@@ -91,17 +96,14 @@ def test_second_order_weights_are_whitened_sums():
 @pytest.mark.parametrize("rule", VARIANCE_RULES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_weight_counts_copies_where_order_is_of_no_matter(rule, n_classes):
-    """One update of a row of weight c: AROW has r/c, SCW has c·C; the second-order one learns c rows at once."""
+    """One update by a row of weight c: AROW has r/c, SCW c·C; the second-order one learns c rows at once."""
     x = np.array([[1.0, -2.0, 0.5]])
     weighted, plain = Twin(n_classes, 3, rule=rule, C=0.5), Twin(n_classes, 3, rule=rule, C=1.5)
     weighted.visit(0, x[0], 0, 3.0)
     plain.visit(0, x[0], 0)
-    if rule == "second-order":
-        np.testing.assert_array_equal(weighted.weights, 3 * x * [[-1]] / (1 + 1.5 * x**2)) if n_classes == 2 else None
-        np.testing.assert_array_equal(weighted.confidences, plain.confidences)
-    else:
-        np.testing.assert_array_equal(weighted.weights, plain.weights)
-        np.testing.assert_array_equal(weighted.confidences, plain.confidences)
+    np.testing.assert_array_equal(weighted.confidences, plain.confidences)
+    times = 3 if rule == "second-order" else 1
+    np.testing.assert_allclose(weighted.weights, times * plain.weights, rtol=1e-15)
 
 
 @pytest.mark.parametrize("rule", ["arow", "second-order"])
@@ -113,8 +115,10 @@ def test_one_raw_pass_learns_columns_of_any_size(rule):
     y = X @ (1 / size) > 0
 
     def accuracy(rule):
-        return Perceptron(rule, average=True, max_epochs=1, random_state=0).fit(X[:3000], y[:3000]).score(
-            X[3000:], y[3000:]
+        return (
+            Perceptron(rule, average=True, max_epochs=1, random_state=0)
+            .fit(X[:3000], y[:3000])
+            .score(X[3000:], y[3000:])
         )
 
     assert accuracy(rule) > accuracy("perceptron") + 0.1
