@@ -88,7 +88,8 @@ class KernelModel(RowModel):
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+        shown = self.name, self.order, self.n_features, self.predict_with
+        return kernel_settings.report(self.dual, self.run, *shown)
 
     # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
