@@ -162,6 +162,7 @@ def run_state(run: Run) -> checks.State:
     )
     dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
+    facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
     facts["history"] = [
         {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
         for record in run.history
