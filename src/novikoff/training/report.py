@@ -8,6 +8,7 @@ from typing import Any
 
 from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.shown import Shown, as_html, table_lines, table_text
+from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
 from novikoff.training.tally import Score
 
@@ -64,7 +65,7 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         spread=run.spread,
         compensated=settled[0],
         accumulator=settled[1],
-        order=f"{figures.what} in the order of arrival" if run.as_given else order,
+        order=f"{figures.what} in the order of arrival" if run.as_given else in_words(order),
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,
@@ -139,7 +140,7 @@ class Report(Shown):
             return ""
         good = train is not None and not train.errors and not _is_worse(unseen, train)
         if self.in_runs and self._in_given_order() and not good:
-            return "rows of one class stand together, and so does what is learned: `order='shuffle'`"
+            return "rows of one class stand together, which spoils what is learned: `order='riffle'`"
         if train is None:
             return ""
         if train.errors and self.spread >= UNEVEN:
