@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import lzma
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
