@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff import _core
 from novikoff.classifier import names_of
-from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem
+from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
@@ -128,7 +128,7 @@ class Pocket(PerceptronClassifier):
             try:
                 trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
-                X = in_order(X)
+                X = in_any_order(X)
                 plan.rng.bit_generator.state = state
                 trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             run = train(trainer, plan)

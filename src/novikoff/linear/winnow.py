@@ -125,7 +125,7 @@ class Winnow(RowClassifier):
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
-            X = sound(X)
+            X = sound(X, ordered=False)
             check_signs(X, balanced=self.balanced)
             self._begin(raw, X, Classes(classes))
             plan = Plan.of(self)
@@ -150,7 +150,7 @@ class Winnow(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun, alone=False)
-            X = sound(X)
+            X = sound(X, ordered=False)
             check_signs(X, balanced=self.balanced)
             if not begun:
                 self._begin(raw, X, known)

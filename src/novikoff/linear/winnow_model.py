@@ -57,7 +57,7 @@ class Exponents:
 
     def scores(self, X: Any) -> Floats:
         """w·x − θ, correctly rounded: (n,) for two classes, (n, classes) for more."""
-        X = sound(X)
+        X = sound(X, ordered=False)
         check_signs(X, balanced=self.balanced)
         scores, rows = np.empty((len(self.values), X.shape[0])), rows_of(X)
         native = _core.Winnow(self.powers, self.threshold, self.balanced)
