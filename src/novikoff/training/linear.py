@@ -32,13 +32,13 @@ from novikoff.training.examples import (
     ArrayExamples,
     Batch,
     Examples,
-    Order,
     not_all_one,
     weighted,
 )
 from novikoff.training.ledger import Call, Seen
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
