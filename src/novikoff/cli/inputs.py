@@ -57,6 +57,9 @@ def open_for_model(
     if format is None or format == made:
         format = made
         given = reading_of_model(model.parameters) | given
+    elif made == "jsonl" and format in ("csv", "tsv", "parquet", "arrow"):  # whose columns have these names
+        kept = reading_of_model(model.parameters)
+        given = {name: kept[name] for name in ("label",) if name in kept} | given
     return open_data(data, format=format, features=model.features, labelled=labelled, **given)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
+from novikoff.data.named_rows import rows_by_name
 from novikoff.data.sources.features import Features
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
@@ -107,7 +108,7 @@ class KernelModel(RowModel):
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _rows(self, X: Any) -> Any:
-        X = read_matrix(X)
+        X = read_matrix(rows_by_name(X, self.features))
         if len(X.shape) != 2 or X.shape[1] != self.n_features:
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from novikoff import _core
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
+from novikoff.data.named_rows import rows_by_name
 from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.zero_tables import Indices
@@ -158,7 +159,8 @@ class LinearModel(RowModel):
 
     def _rows(self, X: Any) -> Any:
         if not isinstance(X, Csr):
-            X = read_matrix(X)
+            X = rows_by_name(X, self.features)
+            X = X if isinstance(X, Csr) else read_matrix(X)
         if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
             expected = f"rows of {self.model.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")

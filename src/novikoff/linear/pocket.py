@@ -116,12 +116,13 @@ class Pocket(PerceptronClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step and on its error; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan, settings = Plan.of(self), Settings.of(self)
             state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}

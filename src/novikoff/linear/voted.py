@@ -114,12 +114,13 @@ class VotedPerceptron(PerceptronClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan = Plan.of(self, record_updates=True)
             model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
@@ -138,7 +139,7 @@ class VotedPerceptron(PerceptronClassifier):
         leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
             model.learners[0].native.record_updates()
             turned = self._turned(known)

@@ -119,10 +119,11 @@ class Winnow(RowClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
             X = sound(X, ordered=False)
@@ -140,7 +141,8 @@ class Winnow(RowClassifier):
         chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw, begun = X, "exponents_" in vars(self)
+            begun = "exponents_" in vars(self)
+            raw = X = self._to_learn(X, begun=begun)
             self._check_parameters()
             self._check_pair()
             if begun and (self.alpha, self.balanced, self._theta()) != self._fixed:
