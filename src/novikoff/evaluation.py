@@ -17,8 +17,7 @@ from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
 
 if TYPE_CHECKING:
-    from novikoff.kernel.model import KernelModel
-    from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 
 @dataclass
@@ -95,7 +94,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: LinearModel | KernelModel,
+    model: RowModel,
     source: Source,
     rename: Renaming | None = None,
     *,

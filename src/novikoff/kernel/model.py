@@ -27,7 +27,7 @@ from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class KernelModel(RowModel):
     """The content of a model file of a kernel perceptron.
 
@@ -90,6 +90,10 @@ class KernelModel(RowModel):
         if self.run is None:
             return None
         return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+
+    def _shown(self) -> dict[str, str]:
+        own = {"kernel": repr(self.dual.kernel.title), "n_supports": str(len(self.dual.support))}
+        return super()._shown() | own | {"predict_with": repr(self.predict_with)}
 
     # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
