@@ -18,8 +18,7 @@ from novikoff.data.text_labels import is_text
 from novikoff.training.tally import Score
 
 if TYPE_CHECKING:
-    from novikoff.kernel.model import KernelModel
-    from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 
 @dataclass
@@ -102,7 +101,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: LinearModel | KernelModel,
+    model: RowModel,
     source: Source,
     rename: Renaming | None = None,
     *,

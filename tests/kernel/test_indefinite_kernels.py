@@ -63,7 +63,7 @@ def test_what_is_said_of_symmetric_matrices_is_true():
 
 
 def test_the_assumption_is_named_where_it_cannot_be_checked():
-    assert "given a positive semidefinite kernel" in str(fitted([[2.0, 0], [0, 2]], [0, 1]).report())
+    assert "given a positive semidefinite kernel" in fitted([[2.0, 0], [0, 2]], [0, 1]).report().in_full()
     assert fitted([[1.0, 1], [1, 1]], [0, 1], fit_intercept=False).verdict_ == "inseparable"
     known = KernelPerceptron("linear", fit_intercept=True, order="cyclic").fit([[1.0, 0], [-1, 0]], [1, 0])
     assert "semidefinite" not in known.report().in_full()

@@ -12,6 +12,7 @@ from novikoff.cli.parser import command
 if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 MANY = 20  # the most classes that are listed with their features
 
@@ -55,15 +56,13 @@ def inspect(options: Options) -> None:
         output.say(_lines(model, path, top, verbose=options.verbose))
 
 
-def _features(model: LinearModel | KernelModel) -> str:
+def _features(model: RowModel) -> str:
     state = model.features.state()[0]
     bits = state.get("hash_bits")
     return f"{model.features.kind}, hashed to {bits} bits" if bits else model.features.kind
 
 
-def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, Any]:
-    from novikoff.linear.model import LinearModel
-
+def _facts(model: RowModel, path: Path, top: int) -> dict[str, Any]:
     return {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -74,8 +73,21 @@ def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, 
         "parameters": model.parameters,
         "report": None if model.report is None else model.report.to_dict(),
         "history": model.history,
-        **(_linear_facts(model, top) if isinstance(model, LinearModel) else _kernel_facts(model)),
+        **_own_facts(model, top),
     }
+
+
+def _own_facts(model: RowModel, top: int) -> dict[str, Any]:
+    """What only models of this family have."""
+    from novikoff.linear.model import LinearModel
+
+    if isinstance(model, LinearModel):
+        return _linear_facts(model, top)
+    from novikoff.kernel.model import KernelModel
+
+    return (
+        _kernel_facts(model) if isinstance(model, KernelModel) else {"n_features": model.features.n_columns}
+    )
 
 
 def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
@@ -110,14 +122,14 @@ def _kernel_facts(model: KernelModel) -> dict[str, Any]:
     return facts | {"budget": dual.budget, "budget_policy": dual.policy}
 
 
-def _lines(model: LinearModel | KernelModel, path: Path, top: int, *, verbose: bool) -> list[str]:
+def _lines(model: RowModel, path: Path, top: int, *, verbose: bool) -> list[str]:
     from novikoff.data.labels import as_text
     from novikoff.linear.model import LinearModel
 
     names = [as_text(c) for c in model.classes.tolist()]
     shown = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     facts = [("file", f"{path} ({output.size_of(path)})"), ("classes", f"{len(names)}: {shown}")]
-    facts += _linear_lines(model) if isinstance(model, LinearModel) else _kernel_lines(model)
+    facts += _own_lines(model)
     facts.append(("made with", output.made_with(model.parameters, TABLE)))
     report = model.report
     plain = (
@@ -131,6 +143,19 @@ def _lines(model: LinearModel | KernelModel, path: Path, top: int, *, verbose: b
             found = model.top_features(label, top)
             lines += [f"  {weight:>12.6g}  {feature}" for feature, weight in found] or ["  no feature"]
     return lines
+
+
+def _own_lines(model: RowModel) -> list[tuple[str, str]]:
+    """What only models of this family have."""
+    from novikoff.linear.model import LinearModel
+
+    if isinstance(model, LinearModel):
+        return _linear_lines(model)
+    from novikoff.kernel.model import KernelModel
+
+    if isinstance(model, KernelModel):
+        return _kernel_lines(model)
+    return [("model", repr(model)), ("features", f"{model.features.n_columns:,} ({_features(model)})")]
 
 
 def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:

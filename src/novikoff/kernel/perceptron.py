@@ -155,12 +155,13 @@ class KernelPerceptron(RowClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
             For a precomputed kernel the (n, n) values; for a function also a list, or an array of shape (n,)
             or (n, 1), of any objects.
         y : array of n labels
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, _ = self._read_all(X, y, None)
             X, settings, plan = sound(X), self._settings(), Plan.of(self)
             trainer = settings.trainer(X, labels, len(classes), plan)
@@ -226,7 +227,8 @@ class KernelPerceptron(RowClassifier):
         """
         with turns_of(self).learning:
             self._check_parameters()
-            raw, begun = X, "_dual" in vars(self)
+            begun = "_dual" in vars(self)
+            raw = X = self._to_learn(X, begun=begun)
             if isinstance(self.kernel, str) and self.kernel == "precomputed":
                 raise ValueError(
                     "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."

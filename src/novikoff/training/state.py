@@ -163,14 +163,20 @@ def run_state(run: Run) -> checks.State:
     dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
     facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
-    facts["history"] = [
-        {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
-        for record in run.history
-    ]
+    facts["history"] = lasting(run.history)
     return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
 
 
-def records(facts: Facts, *, lists: bool = False) -> list[Record]:
+def lasting(history: list[Record]) -> list[Record]:
+    """The records without what depends on the machine."""
+    kinds = int, float
+    return [{k: v for k, v in r.items() if k not in PASSING and type(v) in kinds} for r in history]
+
+
+COUNTED = ("mistakes", "updates")  # in every record
+
+
+def records(facts: Facts, *, lists: bool = False, counted: tuple[str, ...] = COUNTED) -> list[Record]:
     """A history: for each epoch numbers by name; with `lists`, also lists with one number per shard."""
 
     def sound(value: Any) -> bool:
@@ -181,10 +187,9 @@ def records(facts: Facts, *, lists: bool = False) -> list[Record]:
     history: list[Record] = checks.fact(facts, "history", list)
     for record in history:
         good = isinstance(record, dict) and all(map(sound, record.values()))
-        if not good or not all(_is_count(record.get(name)) for name in ("mistakes", "updates")):
-            raise ValueError(
-                f"history has {checks.short(record)}, expected numbers with mistakes and updates"
-            )
+        if not good or not all(_is_count(record.get(name)) for name in counted):
+            expected = f"numbers with {' and '.join(counted)}"
+            raise ValueError(f"history has {checks.short(record)}, expected {expected}")
     return history
 
 
