@@ -67,6 +67,10 @@ class Source(ABC):
         With `reuse` a block's arrays are valid only until the next block is requested.
         """
 
+    def doubts(self) -> list[str]:
+        """What may be read other than it was meant, by the first rows, in sentences."""
+        return []
+
     @abstractmethod
     def digest(self) -> str:
         """A BLAKE2 digest of the files' bytes on disk, in hexadecimal."""
