@@ -170,6 +170,14 @@ class Tagger:
         """The labels of one sentence."""
         return self.tag([x])[0]
 
+    def explain(self, x: Any) -> Any:
+        """Not possible: the labels of a sentence are scored as a whole."""
+        raise ValueError(
+            "a tagger scores the labels of a sentence as a whole, with pairs of neighbouring labels, so no "
+            "token's label is a sum over its features: scores(X) and margins(X) show how sure each label is, "
+            "top_features(label) and top_transitions() the weights."
+        )
+
     def __repr__(self) -> str:
         shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
         shown["classes"] = reprlib.repr(self.classes.tolist())
