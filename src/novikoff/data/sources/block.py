@@ -66,6 +66,7 @@ class Block:
     weights: Floats | None  # None: all are 1
     consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
+    place: Any = None  # for `Source.again`; None: its rows cannot be read again without those before
 
     def __post_init__(self) -> None:
         if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":
@@ -94,7 +95,7 @@ def gather(blocks: Iterable[Block]) -> Block:
         weights = np.concatenate(ones)
     if all(part.labels is not None for part in parts):
         labels = _labels([part.labels for part in parts])
-    X = _joined([part.X for part in parts], columns)
+    X = joined([part.X for part in parts], columns)
     for part in parts:
         part.X = np.zeros((0, 0))  # only `where` is still needed
     return Block(X, labels, weights, parts[-1].consumed, where)
@@ -104,7 +105,22 @@ def _labels(parts: list[Any]) -> Labels:
     return concatenated(parts) if isinstance(parts[0], TextLabels) else np.concatenate(parts)
 
 
-def _joined(parts: list[Matrix], columns: int) -> Matrix:
+def between(X: Matrix, begin: int, end: int) -> Matrix:
+    """Rows `begin` to `end`.
+
+    >>> X = Csr(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.array([0, 1, 1, 3]), (3, 2))
+    >>> between(X, 1, 3)[:3]
+    (array([2., 3.]), array([1, 0]), array([0, 0, 2]))
+    """
+    if not isinstance(X, Csr):
+        return X[begin:end]
+    first, last = X.indptr[begin], X.indptr[end]
+    indptr = X.indptr[begin : end + 1] - first
+    return Csr(X.data[first:last], X.indices[first:last], indptr, (end - begin, X.shape[1]), X.is_sorted)
+
+
+def joined(parts: list[Matrix], columns: int) -> Matrix:
+    """The rows of all parts, in order, over this many columns."""
     dense = [part for part in parts if not isinstance(part, Csr)]
     if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
         return np.concatenate(dense)
