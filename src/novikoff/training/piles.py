@@ -19,7 +19,7 @@ import numpy as np
 from novikoff import _core
 from novikoff.data.arrays import some_rows
 from novikoff.data.labels import Ints
-from novikoff.data.sources.block import Block, Csr, Floats, Matrix, between, joined
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, Room, between, joined
 from novikoff.data.sources.source import Source
 from novikoff.training.riffle import CHUNK, RUNS, Order, Riffle
 
@@ -88,6 +88,7 @@ class Piles:
         self._ends = [0]  # visited rows up to each block
         self._bytes = 0
         self._parts: dict[int, Part] = {}
+        self._room = Room()
 
     @property
     def n_rows(self) -> int:
@@ -155,7 +156,7 @@ class Piles:
             k = int(np.searchsorted(firsts, row, "right")) - 1
             return parts[k].place(spans[k].begin + row - int(firsts[k]))
 
-        return Hand(joined(pieces, columns), np.concatenate(labels), weights, order, where)
+        return Hand(joined(pieces, columns, self._room), np.concatenate(labels), weights, order, where)
 
     def _part(self, number: int, reading: dict[int, Future[Block]]) -> Part:
         part = self._parts.get(number)

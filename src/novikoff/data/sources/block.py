@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -119,18 +119,35 @@ def between(X: Matrix, begin: int, end: int) -> Matrix:
     return Csr(X.data[first:last], X.indices[first:last], indptr, (end - begin, X.shape[1]), X.is_sorted)
 
 
-def joined(parts: list[Matrix], columns: int) -> Matrix:
+class Room:
+    """Memory for joined rows that is used again: new pages cost as much as copying rows into them."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, npt.NDArray[Any]] = {}
+
+    def join(self, what: str, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The rows of all parts, valid until `what` is joined again."""
+        dtype, count = np.result_type(*parts), sum(map(len, parts))
+        held = self._held.get(what)
+        shape = parts[0].shape[1:]
+        if held is None or len(held) < count or held.dtype != dtype or held.shape[1:] != shape:
+            held = self._held[what] = np.empty((count + count // 8, *shape), dtype)
+        return np.concatenate(parts, out=held[:count])
+
+
+def joined(parts: list[Matrix], columns: int, room: Room | None = None) -> Matrix:
     """The rows of all parts, in order, over this many columns."""
+    join = (lambda _, arrays: np.concatenate(arrays)) if room is None else room.join
     dense = [part for part in parts if not isinstance(part, Csr)]
     if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
-        return np.concatenate(dense)
+        return join("dense", dense)
     sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
     before = np.cumsum([0, *(part.nnz for part in sparse)])
     width = np.int64 if before[-1] > 2**31 - 1 else np.result_type(*(part.indices.dtype for part in sparse))
     ends = [part.indptr[1:] + first for part, first in zip(sparse, before, strict=False)]
     return Csr(
-        np.concatenate([part.data for part in sparse]),
-        np.concatenate([part.indices for part in sparse]).astype(width, copy=False),
+        join("data", [part.data for part in sparse]),
+        join("indices", [part.indices for part in sparse]).astype(width, copy=False),
         np.concatenate([[0], *ends]).astype(width),
         (sum(part.shape[0] for part in sparse), columns),
         all(part.is_sorted for part in sparse),

@@ -154,11 +154,17 @@ class ByteStream:
             self._in_order = next(packed, "")
         return self._in_order
 
-    def again(self, number: int, at: int, size: int) -> bytearray:
-        """The bytes of a file that is not compressed. Several threads may call it."""
-        buffer = bytearray(size)
-        self._files[number].read_into(buffer, at)
-        return buffer
+    def again(self, number: int, at: int, size: int) -> Lines:
+        """The lines at this place of a file that is not compressed. Several threads may call it."""
+        try:
+            buffer = self._pool.pop()
+        except IndexError:
+            buffer = bytearray(size)
+        if len(buffer) < size:
+            buffer = bytearray(size)
+        text = memoryview(buffer)[:size]
+        self._files[number].read_into(text, at)
+        return Lines(text, number, 0, buffer, at=at)
 
     def release(self, lines: Lines) -> None:
         """Return the memory of a block for reuse."""
@@ -302,8 +308,8 @@ class _File(ABC):
         """Raise a ValueError if the file has visibly changed."""
 
     @abstractmethod
-    def read_into(self, buffer: bytearray, at: int) -> None:
-        """Fill the buffer from byte `at` on."""
+    def read_into(self, view: memoryview, at: int) -> None:
+        """Fill the view with the bytes from `at` on."""
 
     def is_packed(self) -> bool:
         """Whether the file is compressed."""
@@ -354,8 +360,8 @@ class _NamedFile(_File):
         if self.can_reread:
             self._compare(os.stat(self.name))  # noqa: PTH116
 
-    def read_into(self, buffer: bytearray, at: int) -> None:
-        with self.open() as file, memoryview(buffer) as view:
+    def read_into(self, view: memoryview, at: int) -> None:
+        with self.open() as file:
             file.seek(at)
             done = 0
             while done < len(view):
@@ -390,13 +396,13 @@ class _OpenFile(_File):
         if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
             raise ValueError(f"{self.name}: the file changed while it was read; start again.")
 
-    def read_into(self, buffer: bytearray, at: int) -> None:
+    def read_into(self, view: memoryview, at: int) -> None:
         with self._lock:
             self._file.seek(self._start + at)
-            data = self._file.read(len(buffer))
-        if len(data) < len(buffer):
+            data = self._file.read(len(view))
+        if len(data) < len(view):
             raise self._cut_short()
-        buffer[:] = data
+        view[:] = data
 
     def rewind(self) -> None:
         """Restore the file's original position."""

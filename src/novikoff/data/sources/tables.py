@@ -253,7 +253,8 @@ class TableSource(Source):
 
     def again(self, place: TextPlace) -> Block:
         name = self._stream.names[place.file]
-        parsed = self._readers[place.file](memoryview(self._stream.again(place.file, place.at, place.size)))
+        lines = self._stream.again(*place[:3])
+        parsed = self._parse(self._readers[place.file], lines, lines.text, 0)
         if parsed.local is None or parsed.problem is not None:
             raise ValueError(f"{name}: the file has changed since it was first read; start again.")
         X = placed(parsed.local, self.features)

@@ -138,7 +138,7 @@ class ParsedInOrder(Generic[P]):
                 if lines is None:
                     return
                 part = parser()
-                parsed = place.of(part, lines, self._parse(part, lines))
+                parsed = place.of(part, lines, self.parse(part, lines))
                 if not self.kind and part.kind:
                     self.kind = part.kind
                     idle.clear()  # they accept any kind
@@ -150,7 +150,8 @@ class ParsedInOrder(Generic[P]):
         finally:
             blocks.close()
 
-    def _parse(self, parser: P, lines: Lines) -> bool:
+    def parse(self, parser: P, lines: Lines) -> bool:
+        """Parse a block, and hand its memory back."""
         try:
             return parser.parse(lines.text)
         finally:
@@ -175,7 +176,7 @@ class ParsedInOrder(Generic[P]):
                 finally:
                     reads += 1
                     turn.notify_all()
-            return None if lines is None else (part, lines, self._parse(part, lines))
+            return None if lines is None else (part, lines, self.parse(part, lines))
 
         running: deque[Future[tuple[P, Lines, bool] | None]] = deque()
         started = 0
@@ -304,7 +305,7 @@ class TextSource(Source, Generic[P]):
     def again(self, place: TextPlace) -> Block:
         parser = self._parsed.make_parser(self._parsed.kind)
         name = self._stream.names[place.file]
-        if not parser.parse(self._stream.again(place.file, place.at, place.size)) or not parser.n:
+        if not self._parsed.parse(parser, self._stream.again(*place[:3])) or not parser.n:
             raise ValueError(f"{name}: the file has changed since it was first read; start again.")
         X, labels, weights = self._rows(parser, self.features, False)
         where = partial(_where, parser, name, place.first_line)
