@@ -52,7 +52,8 @@ class Perceptron(LinearClassifier):
         Infinite before the first update, if the fit started from given weights, and after a warm start on
         other rows.
     training_errors_ : int or None
-        The number of wrong training rows, if known: 0 after a consistent run, counted for averaged weights.
+        The number of training rows that `predict` gets wrong; None after `partial_fit` and for sources that
+        can be read only once.
     history_ : list of dict
         Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
         accuracy).
