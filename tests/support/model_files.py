@@ -88,7 +88,7 @@ def counts(model: Any) -> Seen:
     names = ("n_mistakes_", "n_updates_", "n_epochs_", "converged_", "verdict_", "training_errors_")
     found = {name: getattr(model, name) for name in names if hasattr(model, name)}
     found["history"] = [{k: v for k, v in r.items() if k != "seconds"} for r in model.history_]
-    assert str(model.report())
+    assert model.report().in_full()
     return found
 
 
@@ -116,7 +116,7 @@ def see_rows(path: Path, *, format: str) -> Seen:
         "weights": model.weights(),
     }
     seen["names"] = model.features.names(range(model.features.n_columns))
-    assert str(model.report)
+    assert model.report.in_full()
     return seen
 
 

@@ -23,6 +23,7 @@ MANY = 20  # the most classes that are listed with their features
         "Options": (
             value_option("top", "Features to show per class, the heaviest first.", 10, kind=int, metavar="N"),
             option("trust_patterns", TAG_TABLE),
+            option("verbose", help="Show what is proved about the model, too."),
             flag("json", "Write one JSON object, with all classes, to standard output."),
         )
     },
@@ -46,13 +47,13 @@ def inspect(options: Options) -> None:
         if options.json:
             output.write_json(facts(tagger, path, top))
         else:
-            output.say(lines(tagger, path, top))
+            output.say(lines(tagger, path, top, verbose=options.verbose))
         return
     model = load_classifier(path)
     if options.json:
         output.write_json(_facts(model, path, top))
     else:
-        output.say(_lines(model, path, top))
+        output.say(_lines(model, path, top, verbose=options.verbose))
 
 
 def _features(model: RowModel) -> str:
@@ -121,7 +122,7 @@ def _kernel_facts(model: KernelModel) -> dict[str, Any]:
     return facts | {"budget": dual.budget, "budget_policy": dual.policy}
 
 
-def _lines(model: RowModel, path: Path, top: int) -> list[str]:
+def _lines(model: RowModel, path: Path, top: int, *, verbose: bool) -> list[str]:
     from novikoff.data.labels import as_text
     from novikoff.linear.model import LinearModel
 
@@ -134,7 +135,7 @@ def _lines(model: RowModel, path: Path, top: int) -> list[str]:
     plain = (
         f"{model.name}(rule={model.model.settings.rule!r})" if isinstance(model, LinearModel) else model.name
     )
-    lines = str(report).split("\n") if report is not None else [plain]
+    lines = output.report_lines(report, verbose=verbose) if report is not None else [plain]
     lines += [f"  {name:<10} {text}" for name, text in facts]
     if top and isinstance(model, LinearModel):
         for label, name in list(zip(model.classes.tolist(), names, strict=True))[:MANY]:

@@ -88,7 +88,8 @@ class KernelModel(RowModel):
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+        shown = self.name, self.order, self.n_features, self.predict_with
+        return kernel_settings.report(self.dual, self.run, *shown)
 
     def _shown(self) -> dict[str, str]:
         own = {"kernel": repr(self.dual.kernel.title), "n_supports": str(len(self.dual.support))}

@@ -197,7 +197,8 @@ class PerceptronClassifier(RowClassifier):
         """The outcome of training as an object that prints itself, in text and in HTML."""
         with turns_of(self).reading:
             check_is_fitted(self)
-            report = summarize(self._model, self._run, type(self).__name__, self.order)
+            way = str(getattr(self, "predict_with", ""))
+            report = summarize(self._model, self._run, type(self).__name__, self.order, way)
             # the model has two classes even while only one is known
             return replace(report, n_classes=len(self.classes_))
 

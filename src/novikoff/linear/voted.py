@@ -16,6 +16,8 @@ from novikoff.parameters.linear import LINEAR_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
 from novikoff.training import linear as training
 from novikoff.training.plan import Plan
+from novikoff.training.run import Run
+from novikoff.training.tally import Tally, affordable
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
@@ -57,8 +59,8 @@ class VotedPerceptron(PerceptronClassifier):
     n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
         Of the run and its last weights, as in `Perceptron`.
     training_errors_ : int or None
-        The number of wrong training rows under the `predict_with` of the fit, if known: counted for
-        'averaged', 0 for 'last' after a consistent run, not counted for 'voted'.
+        The number of wrong training rows under the `predict_with` of the fit; None if 'voted' would take
+        long: then the report has the errors on a sample of these rows.
 
     Notes
     -----
@@ -124,12 +126,26 @@ class VotedPerceptron(PerceptronClassifier):
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan = Plan.of(self, record_updates=True)
             model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
-            if self.predict_with != "averaged":  # training has counted only those errors
-                run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
             self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
+            if weights is not None and not weights.all():
+                X, labels = X[weights > 0], labels[weights > 0]
+            self._count_errors(model, X, labels, run)
             self._finish(raw, X, classes, model, run)
             return self
+
+    def _count_errors(self, model: Model, X: Any, labels: Ints, run: Run) -> None:
+        """Count the training errors of `predict_with`; those of votes on a sample, if they take long."""
+        run.way = self.predict_with
+        if run.interrupted or self.predict_with == "averaged":  # training has counted these
+            return
+        tally = Tally()
+        if self.predict_with == "last":
+            tally.add(labels, model.scorer(averaged=False).predict(X, self.n_jobs))
+        else:
+            rows = affordable(len(labels), model.total("updates"))
+            tally.add(labels[rows], self._sequence.decide(X[rows], self.n_jobs)[0])
+        run.note(tally, way=self.predict_with)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning from these rows, once and in their order.

@@ -68,7 +68,8 @@ class VotedModel(RowModel):
     @property
     def report(self) -> Report | None:
         """The report of the run that made it."""
-        return None if self.run is None else summarize(self.model, self.run, self.name, self.order)
+        shown = self.name, self.order, self.predict_with
+        return None if self.run is None else summarize(self.model, self.run, *shown)
 
     def _shown(self) -> dict[str, str]:
         n_updates = len(self.sequence.whole.used)

@@ -109,7 +109,8 @@ class Tagger:
         """The report of the training run."""
         if self.run is None:
             return None
-        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        shown = self.n_seen, len(self.classes), self.name, self.order
+        return summarize(self.counts, self.run, *shown, averaged=self.pairs.u is not None)
 
     @made_once
     def scorer(self) -> Scorer:

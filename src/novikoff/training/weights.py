@@ -485,6 +485,10 @@ class Model:
         known = [used for used in rows if used is not None]
         return None if len(known) < len(rows) else np.unique(np.concatenate(known))
 
+    def predictor(self) -> Scorer:
+        """A scorer with the weights that predict."""
+        return self.scorer(averaged=self.settings.average)
+
     def scorer(self, *, averaged: bool) -> Scorer:
         """A scorer with the last or the averaged weights."""
         if len(self.learners) > 1:
