@@ -1,4 +1,4 @@
-"""`top_features` and `explain`: sums that are exactly the scores, and one clear error where there are none."""
+"""`top_features` and `explain`: sums that are exactly scores, and one clear error where there are none."""
 
 from fractions import Fraction
 
