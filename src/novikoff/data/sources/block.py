@@ -66,6 +66,7 @@ class Block:
     weights: Floats | None  # None: all are 1
     consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
+    ids: Any = None  # of the rows: an Arrow array or a list, if the source was opened with `id`
 
     def __post_init__(self) -> None:
         if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":
