@@ -252,3 +252,10 @@ def read_labels(y: Any) -> Any:
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     return check_labels(y)
+
+
+def names_of(features: Features) -> Any:
+    """The names of the columns, as an estimator has them; None if they have none."""
+    if features.kind == "numbered" or features.hashed:  # hashed columns have no names
+        return None
+    return np.array(features.names(range(features.n_columns)), dtype=object)

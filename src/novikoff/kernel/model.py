@@ -27,7 +27,7 @@ from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class KernelModel(RowModel):
     """The content of a model file of a kernel perceptron.
 
@@ -89,7 +89,12 @@ class KernelModel(RowModel):
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+        shown = self.name, self.order, self.n_features, self.predict_with
+        return kernel_settings.report(self.dual, self.run, *shown)
+
+    def _shown(self) -> dict[str, str]:
+        own = {"kernel": repr(self.dual.kernel.title), "n_supports": str(len(self.dual.support))}
+        return super()._shown() | own | {"predict_with": repr(self.predict_with)}
 
     # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:

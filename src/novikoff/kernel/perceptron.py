@@ -90,7 +90,8 @@ class KernelPerceptron(RowClassifier):
         rows were separated and K is an inner product there, which is not guaranteed for a function or a
         matrix.
     training_errors_ : int or None
-        0 if the last weights predict and get every row right.
+        The number of training rows that `predict` gets wrong under the `predict_with` of the fit; None if
+        that takes long: then the report has the errors on a sample of these rows.
 
     Notes
     -----
@@ -344,7 +345,8 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             name = type(self).__name__
-            report = kernel_settings.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            shown = name, self.order, self.n_features_in_, self.predict_with
+            report = kernel_settings.report(self._dual, self._run, *shown)
             # the model has two classes even while only one is known
             return replace(report, n_classes=len(self.classes_))
 
