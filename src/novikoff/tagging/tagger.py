@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -79,7 +80,7 @@ class Tagger:
     ...     tagger.save(f"{folder}/pos.novikoff")
     ...     loaded = novikoff.load_model(f"{folder}/pos.novikoff")
     >>> loaded
-    <Tagger: 3 labels, 6 features, trained for 1 epoch>
+    Tagger(name='SequenceTagger', n_features=0, classes=['DET', 'NOUN', 'VERB'])
     >>> loaded.predict([[["w=a"], ["w=dog"], ["w=sleeps"]], []])
     [['DET', 'NOUN', 'VERB'], []]
     >>> loaded.predict_one([["w=the"], ["w=cat"]])
@@ -110,9 +111,9 @@ class Tagger:
         return cls(classes, features, pairs, bigrams, sums, weights.allowed, weights.counts, seen, **rest)
 
     def __repr__(self) -> str:
-        epochs = len(self.history)
-        trained = f", trained for {epochs:,} epoch{'s' * (epochs != 1)}" if epochs else ""
-        return f"<Tagger: {len(self.labels):,} labels, {self.n_seen:,} features{trained}>"
+        shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
+        shown["classes"] = reprlib.repr(self.labels.tolist())
+        return f"Tagger({', '.join(map('='.join, shown.items()))})"
 
     # -- inspection --------------------------------------------------------------------------------
     @made_once
@@ -130,7 +131,8 @@ class Tagger:
         """The report of the training run."""
         if self.run is None:
             return None
-        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        shown = self.n_seen, len(self.classes), self.name, self.order
+        return summarize(self.counts, self.run, *shown, averaged=self.pairs.u is not None)
 
     @made_once
     def scorer(self) -> Scorer:

@@ -98,7 +98,7 @@ def fit(options: Options) -> int:
                 tested = score_file(tagger, test, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
         about_labels = _about_labels(options, source, repairs, to.decided)
-        _show(learned, path, tested, chosen, about_labels, options.json)
+        _show(learned, path, tested, chosen, about_labels, options)
     if not interrupted:
         return DONE
     output.note(f"interrupted; what had been learned so far is saved in {path}.")
@@ -123,11 +123,11 @@ def _show(
     tested: TagScores | None,
     chosen: str | None,
     labels: dict[str, Any],
-    as_json: bool,
+    options: Options,
 ) -> None:
     report = learned.report
     assert report is not None
-    if as_json:
+    if options.json:
         templates = templates_of(learned)
         output.write_json(
             {
@@ -143,7 +143,11 @@ def _show(
             }
         )
         return
-    lines = str(report).split("\n")
+    lines = output.report_lines(report, verbose=options.verbose)
+    if tested is not None:
+        at = next(k for k, line in enumerate(lines) if line.startswith("  verdict "))
+        test = [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(headlines(tested))]
+        lines[at:at] = test
     if chosen is not None:
         lines.append(f"  {'templates':<10} {chosen}, the default for such files; --templates sets others")
     if labels["column"] is not None:
@@ -156,7 +160,5 @@ def _show(
         more = "" if n == len(labels["repairs"]) else "; and others"
         shown = "; ".join(labels["repairs"]) + more
         lines.append(f"  {'repaired':<10} {n:,} label{'s' * (n != 1)}: {shown}; --strict refuses such files")
-    if tested is not None:
-        lines += [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(headlines(tested))]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)
