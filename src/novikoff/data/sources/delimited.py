@@ -42,6 +42,7 @@ class ParsedLines:
     n_rows: int = 0
     n_lines: int = 0
     before: int = 0  # lines before the first one that was parsed
+    size: int = 0  # of the text, in bytes
     lines: Any = None  # of the rows, from 0; None if they are consecutive
     skipped: list[tuple[int, str]] = field(default_factory=list)
     rounded: BlockRounding = field(default_factory=BlockRounding)
