@@ -78,7 +78,7 @@ class LinearModel(RowModel):
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
-        return self.model.coef(averaged=self.model.settings.average)
+        return self.model.coef(averaged=self.model.averages)
 
     def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
         """The features with the largest positive weights for a class, and these weights, largest first."""
@@ -122,7 +122,7 @@ class LinearModel(RowModel):
         native = self.model.total
         now = native("visits"), native("updates"), self.model.n_classes
         if self._scorer is None or self._scorer[0] != now:
-            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+            self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
     def _rows(self, X: Any) -> Any:

@@ -9,15 +9,16 @@ import numpy as np
 
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.proof.asked import ask
 from novikoff.training import linear as training
 from novikoff.training.plan import Plan
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-@with_parameters(LINEAR_PARAMETERS)
+@with_parameters(PERCEPTRON_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
@@ -92,7 +93,7 @@ class VotedPerceptron(PerceptronClassifier):
     predict_with: str = DEFAULT
     fit_intercept: bool = DEFAULT
     intercept_scaling: float = DEFAULT
-    max_epochs: int = DEFAULT
+    max_epochs: int | str = DEFAULT
     order: str = DEFAULT
     random_state: Any = DEFAULT
     ties: str = DEFAULT
@@ -118,7 +119,7 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = Plan.of(self, record_updates=True)
+            plan = Plan.of(self, record_updates=True, ask=ask)
             model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
             if self.predict_with != "averaged":  # training has counted only those errors
                 run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
@@ -215,7 +216,7 @@ class VotedPerceptron(PerceptronClassifier):
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             votes = self._sequence.votes(X, self.n_jobs)
@@ -231,7 +232,7 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits

@@ -16,6 +16,7 @@ from novikoff.parameters.parameter import (
     whole,
 )
 
+AUTO = "auto"
 ORDERS = ("shuffle", "cyclic", "worst")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")

@@ -144,7 +144,7 @@ class Report:
             rounded = " for the kernel values as rounded" if self.values_rounded else ""
             return f"separated: every row lies strictly on its own side, checked exactly{rounded}"
         if self.verdict == "inseparable":
-            return f"inseparable: w was 0 after an update, so nothing separates these {self.what}"
+            return f"inseparable: no weights put all of these {self.what} on their own sides, as was proved"
         if self.consistent:
             tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
             return f"undecided: consistent (no training error), but some {tied}"

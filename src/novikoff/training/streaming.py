@@ -9,26 +9,28 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import UnsortedIndices, rows_of
+from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
+from novikoff.training.examples import ArrayExamples, Batch, Examples, Order, not_all_one, weighted
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.weights import Model, Settings
+
+MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
 
 
 class Grows(Protocol):
@@ -82,6 +84,25 @@ class SourceExamples(Examples):
 
     def errors(self, model: Model) -> None:
         return None
+
+    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
+        """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
+        blocks, places, labels, before, size = [], [], [], 0, 0
+        for batch in self.as_stored():
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            X = some_rows(batch.X, here)  # a copy, because blocks reuse their memory
+            size += row_bytes(X) * len(here)
+            if size > MOST_ROW_BYTES:
+                return None
+            blocks.append(Block(X, None, None, 0, str))
+            places.append(here + before)
+            labels.append(batch.labels[here])
+            before += len(batch.labels)
+        numbers = np.concatenate(places)
+        X = gather(blocks).X
+        columns = self.source.features.n_columns
+        X = X._replace(shape=(X.shape[0], columns)) if isinstance(X, Csr) else X
+        return X, np.concatenate(labels), None if len(numbers) == before else numbers
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
         """The factor of each row's step: its weight times that of its class."""
@@ -282,6 +303,8 @@ def fit(
     Unless classes are declared or may grow, they are sorted, as for an array. The fit starts with the classes
     of the first block; a new label in a later block restarts it, after a pass that finds all labels.
     """
+    if plan.is_open_ended and not source.can_reread and plan.order == "cyclic":
+        plan = replace(plan, max_epochs=1)
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
@@ -297,7 +320,7 @@ def fit(
     run: Run | None = None
     while run is None:
         try:
-            run = train(trainer, plan, Run(history=trainer.history))
+            run = train(trainer, plan, Run(history=trainer.history, proofs=trainer.proofs))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. If the source "
@@ -320,7 +343,7 @@ def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: d
     """Refuse what needs a second pass over something that can be read only once."""
     source, classes = examples.source, examples.classes
     wanted = {
-        f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
+        f"max_epochs={plan.max_epochs}": plan.max_epochs != 1,
         "scaling by column": measured,
         "finding the classes first (declare them, or let them grow)": not classes.grows
         and classes.declared is None,
