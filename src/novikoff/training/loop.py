@@ -117,7 +117,8 @@ def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool 
                 break
         if validated is not None and since_best:
             validated.restore(snapshot)
-            run.converged = False  # that was the last epoch, whose weights are given up
+            given_up = sum(r.get("updates", r["mistakes"]) for r in run.history[-since_best:])
+            run.converged = run.converged and not given_up  # which was said of the last weights
     except KeyboardInterrupt:
         run.interrupted = True
     trainer.finish(run)

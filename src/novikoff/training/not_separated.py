@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import parameters_of
 from novikoff.training.run import Run
 
@@ -14,11 +15,9 @@ ASK = "asking whether they can be separated at all (novikoff.theory.separability
 
 def has_chosen(owner: Any) -> bool:
     """Whether the user chose how long to train, or whether to average: then no warning is due."""
-    table = parameters_of(owner)
+    usual = {name: parameter.default for name, parameter in parameters_of(owner).items()}
     return any(
-        repr(getattr(owner, name)) != repr(table[name].default)
-        for name in ("max_epochs", "average")
-        if name in table
+        getattr(owner, name) not in (AUTO, usual[name]) for name in ("max_epochs", "average") if name in usual
     )
 
 
