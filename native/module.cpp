@@ -5,6 +5,7 @@
 
 #include "binding.h"
 #include "exact/exact.h"
+#include "rows/distinct.h"
 
 // Each in the file of its name.
 void bind_learner(nb::module_&);
@@ -53,7 +54,14 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
              nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("n_features"),
              nb::arg("distinct") = false)
         .def_prop_ro("n", &Rows::n)
-        .def_prop_ro("d", &Rows::d);
+        .def_prop_ro("d", &Rows::d)
+        .def(
+            "all_distinct",
+            [](const Rows& rows) {
+                const nb::gil_scoped_release release;
+                return rows.visit([](auto& r) { return all_distinct(r); });
+            },
+            "Whether the indices of every sparse row are distinct and in range, in whatever order.");
 
     m.def(
         "exact_dot",

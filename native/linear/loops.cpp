@@ -10,6 +10,7 @@
 #include "linear/examples.h"
 #include "linear/pocket.h"
 #include "linear/py_learner.h"
+#include "rows/riffle.h"
 
 namespace {
 
@@ -149,6 +150,28 @@ Report scored(PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<
     return report(rows.visit([&](auto& r) { return scores(l, r, begin, end, out.data()); }));
 }
 
+void check_piles(size_t piles) {
+    if (piles == 0 || piles > 256 || (piles & (piles - 1)))
+        throw std::invalid_argument("the number of piles must be a power of two, at most 256");
+}
+
+void draws_counted(const Bytes& draws, Vector<int64_t> sizes) {
+    check_piles(sizes.size());
+    nb::gil_scoped_release released;
+    count_draws(draws.data(), int64_t(draws.size()), int64_t(sizes.size()), sizes.data());
+}
+
+Made<int64_t> dealt(const Bytes& draws, Vector<int64_t> next, int64_t n) {
+    check_piles(next.size());
+    Growing<int64_t> out;
+    int64_t* const order = out.extend(draws.size());
+    {
+        nb::gil_scoped_release released;
+        deal(draws.data(), int64_t(draws.size()), int64_t(next.size()), n, next.data(), order);
+    }
+    return hand_over(out);
+}
+
 }  // namespace
 
 void bind_loops(nb::module_& m) {
@@ -204,6 +227,11 @@ void bind_loops(nb::module_& m) {
         "add_columns", &add_columns, nb::arg("rows"), nb::arg("sums"),
         "Add to every column its sum and sum of squares, two doubles each, and its largest size; the first bad "
         "row or -1.");
+    m.def("count_draws", &draws_counted, nb::arg("draws"), nb::arg("sizes"),
+          "Add to the size of each pile the number of draws that name it, as the remainder of a byte.");
+    m.def(
+        "deal", &dealt, nb::arg("draws"), nb::arg("next"), nb::arg("n"),
+        "The rows that these draws take from the piles of a circle of n rows; `next` has the next row of each.");
     m.def("predict", &predicted, nb::arg("learner"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"),
           nb::arg("out"), "Write the exact class of a range of rows into `out`.");
     m.def("scores", &scored, nb::arg("learner"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"),

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -28,6 +28,7 @@ from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
 from novikoff.parameters.tuning import TUNING_PARAMETERS
+from novikoff.scoring import Tally
 from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.plan import Plan
@@ -90,17 +91,34 @@ class Outcome:
     """How well a candidate did on held-out rows."""
 
     candidate: Candidate
-    correct: tuple[int, ...]  # per held-out part
-    held_out: tuple[int, ...]
+    tallies: tuple[Tally, ...]  # per held-out part
+    scoring: str = "accuracy"
+
+    @property
+    def correct(self) -> tuple[int, ...]:
+        """Right predictions per part."""
+        return tuple(tally.n_right for tally in self.tallies)
+
+    @property
+    def held_out(self) -> tuple[int, ...]:
+        return tuple(tally.n_rows for tally in self.tallies)
 
     @property
     def accuracy(self) -> float:
-        """The share of correct predictions on all held-out rows."""
+        """The share of right predictions on all held-out rows."""
         return sum(self.correct) / sum(self.held_out)
 
-    @property
+    @cached_property
+    def score(self) -> float:
+        """What decides: the figure of all held-out rows together; for the area, the mean over the parts."""
+        if self.scoring == "auc":
+            return sum(self.by_fold) / len(self.by_fold)
+        return sum(self.tallies[1:], self.tallies[0]).value(self.scoring)
+
+    @cached_property
     def by_fold(self) -> list[float]:
-        return [right / n for right, n in zip(self.correct, self.held_out, strict=True)]
+        """The figure of each part."""
+        return [tally.value(self.scoring) for tally in self.tallies]
 
 
 @dataclass
@@ -125,6 +143,7 @@ def tune(
     *,
     folds: int = TUNING_PARAMETERS["folds"].default,
     split: float | None = None,
+    scoring: str = TUNING_PARAMETERS["scoring"].default,
     random_state: int = 0,
     class_weight: dict[str, float] | str | None = None,
     n_jobs: int | None = None,
@@ -150,6 +169,8 @@ def tune(
         The number of parts, each of which is held out once.
     split : default None
         The share of the rows to hold out once, instead of folds.
+    scoring : default 'accuracy'
+        The figure of the held-out rows that decides: see `novikoff.scoring`.
     random_state : default 0
         Selects which rows are held out in which part.
     class_weight : default None
@@ -176,7 +197,7 @@ def tune(
     """
     classes = classes or StreamClasses()
     grid.check()
-    for name, value in (("folds", folds), ("split", split)):
+    for name, value in (("folds", folds), ("split", split), ("scoring", scoring)):
         TUNING_PARAMETERS[name].check(value)
     check_whole("random_state", random_state, 0)
     if not source.can_reread:
@@ -187,15 +208,20 @@ def tune(
         raise ValueError("tuning finds the classes first: they cannot grow.")
     rows = _Rows(source, classes, folds if split is None else 1, split, random_state, watch)
     rows.look(grid, class_weight)
+    rows.check_scoring(scoring)
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(threads(n_jobs)) as pool:
         for scale in dict.fromkeys(grid.scales):
-            runs = [_Run(part, own, rows) for own in grid.learners(settings) for part in range(rows.parts)]
+            runs = [
+                _Run(part, own, rows, scoring)
+                for own in grid.learners(settings)
+                for part in range(rows.parts)
+            ]
             for some in _in_turns(runs, max_memory):
                 _learn(some, rows, scale, sorted(set(grid.epochs)), pool)
-            outcomes += _outcomes(runs, grid, scale, rows)
+            outcomes += _outcomes(runs, grid, scale)
     # the sort is stable: among equals fewer epochs win, and among these the first
-    outcomes.sort(key=lambda outcome: (-sum(outcome.correct), outcome.candidate.epochs))
+    outcomes.sort(key=lambda outcome: (-outcome.score, outcome.candidate.epochs))
     result = TuneResult(outcomes, rows.n_rows, classes=classes.labels.tolist())
     if refit:
         best = result.best
@@ -241,6 +267,7 @@ class _Rows:
         self._split, self._seed, self._watch = split, seed, watch
         self.n_rows = 0
         self.held_out: list[int] = []  # number of rows per part
+        self.held_counts: list[list[int]] = []  # the same by class
         self._class_weights: list[dict[str, float] | None] = []
         self._sums: list[ColumnSums] = []
 
@@ -278,6 +305,8 @@ class _Rows:
                 rest = np.flatnonzero(fold != part)
                 self._sums[part].add(some_rows(block.X, rest), partial(_where, block, rest))
         self.held_out = [counts[part].total() for part in range(self.parts)]
+        names = [as_text(c) for c in self.classes.labels.tolist()]
+        self.held_counts = [[counts[part][name] for name in names] for part in range(self.parts)]
         learned = [
             sum((c for k, c in enumerate(counts) if k != part), Counter()) for part in range(self.parts)
         ]
@@ -307,6 +336,19 @@ class _Rows:
                     f"{self.source.name}: no row of the class {absent[0]!r} is left for training when "
                     f"{what} is held out; {advice}, or remove that rare class."
                 )
+
+    def check_scoring(self, scoring: str) -> None:
+        """Refuse a scoring that these classes do not have, before anything is learned."""
+        if scoring == "auc" and self.classes.n_classes != 2:
+            raise ValueError(
+                f"scoring='auc' needs two classes, but there are {self.classes.n_classes}: choose "
+                "'accuracy', 'balanced_accuracy' or 'f1', or learn one class against the others."
+            )
+        if scoring == "auc" and (lacking := [p for p, c in enumerate(self.held_counts) if min(c) == 0]):
+            raise ValueError(
+                f"scoring='auc' needs held-out rows of both classes, but part {lacking[0] + 1} of "
+                f"{self.parts} has only one: give more rows, fewer folds, or another random_state."
+            )
 
     # -- training rows and held-out rows
     def scaling(self, scale: str | None, part: int) -> Scaling | None:
@@ -353,10 +395,10 @@ def _where(block: Block, rows: npt.NDArray[np.int64], row: int) -> str:
 class _Run:
     """A learner that never sees one part of the rows."""
 
-    def __init__(self, part: int, settings: Settings, rows: _Rows) -> None:
-        self.part, self.settings = part, settings
+    def __init__(self, part: int, settings: Settings, rows: _Rows, scoring: str) -> None:
+        self.part, self.settings, self.scoring = part, settings, scoring
         self._n_classes, self._n_columns = rows.classes.n_classes, rows.source.features.n_columns
-        self.correct: dict[tuple[int, bool], int] = {}  # by epochs, and whether the weights were averaged
+        self.tallies: dict[tuple[int, bool], Tally] = {}  # by epochs, and whether the weights were averaged
         self.converged = False
         self._model: Model | None = None
         self._settled_at: dict[int, int] = {}
@@ -390,14 +432,16 @@ class _Run:
 
     def score(self, epochs: int, X: Matrix, labels: Ints) -> None:
         for mean, scorer in self._scorers:
-            right = int(np.count_nonzero(scorer.predict(X) == labels)) if len(labels) else 0
-            self.correct[epochs, mean] = self.correct.get((epochs, mean), 0) + right
+            tally = self.tallies.setdefault((epochs, mean), Tally.of(self._n_classes))
+            if len(labels):
+                scores = scorer.scores(X) if self.scoring == "auc" else None
+                tally.add(labels, scorer.predict(X), scores)
 
     def stay(self, epoch: int, later: list[int]) -> None:
         """Use the counts of a converged run for all later epochs."""
-        for (at, mean), right in list(self.correct.items()):
+        for (at, mean), tally in list(self.tallies.items()):
             if at == epoch:
-                self.correct |= {(epochs, mean): right for epochs in later}
+                self.tallies |= {(epochs, mean): tally for epochs in later}
 
     def free(self) -> None:
         self._model, self._scorers = None, []
@@ -463,7 +507,7 @@ def _all(pool: ThreadPoolExecutor, work: Any, runs: list[_Run]) -> None:
         pass
 
 
-def _outcomes(runs: list[_Run], grid: Grid, scale: str | None, rows: _Rows) -> list[Outcome]:
+def _outcomes(runs: list[_Run], grid: Grid, scale: str | None) -> list[Outcome]:
     by_settings: dict[Settings, list[_Run]] = {}
     for run in runs:
         by_settings.setdefault(run.settings, []).append(run)
@@ -472,6 +516,6 @@ def _outcomes(runs: list[_Run], grid: Grid, scale: str | None, rows: _Rows) -> l
         by_settings.items(), dict.fromkeys(grid.averages), sorted(set(grid.epochs))
     ):
         candidate = Candidate(scale, settings.rule, settings.C, average, epochs)
-        correct = tuple(run.correct[epochs, average] for run in sorted(own, key=lambda run: run.part))
-        found.append(Outcome(candidate, correct, tuple(rows.held_out)))
+        tallies = tuple(run.tallies[epochs, average] for run in sorted(own, key=lambda run: run.part))
+        found.append(Outcome(candidate, tallies, own[0].scoring))
     return found

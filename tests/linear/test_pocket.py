@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, Pocket, theory
 from novikoff.reference.linear import Twin, pocket
+from novikoff.reference.riffle import riffled
+from novikoff.training.riffle import RUNS
 from support.places import load
 from support.strategies import datasets, separable
 
@@ -23,13 +25,14 @@ def visits(order, n, epochs, seed):
         "cyclic": lambda: np.arange(n),
         "shuffle": lambda: rng.permutation(n),
         "draw": lambda: rng.integers(0, n, n),
+        "riffle": lambda: riffled(np.frombuffer(rng.bytes(n), np.uint8), RUNS, int(rng.integers(n))),
     }[order]
     return np.concatenate([draw() for _ in range(epochs)])
 
 
 @given(
     data=st.integers(2, 3).flatmap(datasets),
-    order=st.sampled_from(["cyclic", "shuffle", "draw"]),
+    order=st.sampled_from(["cyclic", "shuffle", "riffle", "draw"]),
     ratchet=st.booleans(),
     ties=st.sampled_from(["positive", "mistake"]),
     weighted=st.booleans(),

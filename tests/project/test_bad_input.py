@@ -68,7 +68,7 @@ def test_bad_data(name):
 
 BAD_PARAMETERS = [
     ({"rule": "hebb"}, "'perceptron', 'normalized', 'margin', 'pa', 'pa1', 'pa2'"),
-    ({"order": "random"}, "'shuffle', 'cyclic', 'worst'"),
+    ({"order": "random"}, "'shuffle', 'riffle', 'cyclic', 'worst'"),
     ({"ties": "negative"}, "'positive', 'mistake'"),
     ({"multiclass": "ovo"}, "'joint', 'ovr'"),
     ({"margin": -1}, "a number ≥ 0"),

@@ -188,7 +188,9 @@ def test_a_table_is_consistent(name: str) -> None:
 
 
 def test_an_estimator_checks_by_its_own_table() -> None:
-    with pytest.raises(ValueError, match=r"^order='worst' .* expected one of 'shuffle', 'cyclic', 'draw'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^order='worst' .* one of 'shuffle', 'riffle', 'cyclic', 'draw'\.$"
+    ):
         novikoff.Pocket(order="worst").fit(X, y)
     with pytest.raises(ValueError, match=r"^gamma=0 is not possible: expected a number > 0\.$"):
         novikoff.OnlineKernelPerceptron(gamma=0)

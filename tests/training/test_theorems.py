@@ -27,7 +27,7 @@ def test_bound_is_reached(n):
     assert model.verdict_ == "separated"
 
 
-@pytest.mark.parametrize("order", ["cyclic", "shuffle", "worst"])
+@pytest.mark.parametrize("order", ["cyclic", "shuffle", "riffle", "worst"])
 @pytest.mark.parametrize("ties", ["positive", "mistake"])
 @pytest.mark.parametrize("seed", range(5))
 def test_novikoff_bound(order, ties, seed):

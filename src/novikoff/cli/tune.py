@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from novikoff.tuning import Outcome, TuneResult
 
 SHOWN = 10  # candidates that are listed
+SAID = {"balanced_accuracy": "balanced accuracy", "f1": "F1", "auc": "the area under the ROC curve"}
 SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 
 
@@ -27,7 +28,7 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
     groups={
         "Options": (opt.TEST, opt.SAVED_AS),
         "What is tried": (
-            *("folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
+            *("scoring", "folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
         ),
         "The same for all that is tried": SAME,
         "Labels": opt.LABELS,
@@ -73,6 +74,7 @@ def tune(options: Options) -> None:
             Grid(**{name: vars(options)[name] for name in ("rules", "averages", "epochs", "scales", "Cs")}),
             folds=options.folds,
             split=options.split,
+            scoring=options.scoring,
             random_state=options.random_state,
             class_weight=options.class_weight,
             n_jobs=options.n_jobs,
@@ -121,6 +123,7 @@ def _show(
                 "rows": result.n_rows,
                 "folds": None if options.split is not None else options.folds,
                 "split": options.split,
+                "scoring": options.scoring,
                 "best": vars(result.best),
                 "tried": [_figures(outcome) for outcome in result.table],
                 "report": report.to_dict(),
@@ -139,7 +142,9 @@ def _show(
 def _head(result: TuneResult, options: Options) -> str:
     how = f"{options.folds} folds" if options.split is None else f"a split of {options.split:g}"
     count = sum(result.table[0].held_out)
-    return f"tried {len(result.table)} ways to learn on {how} of {result.n_rows:,} rows ({count:,} held out):"
+    by = "" if options.scoring == "accuracy" else f", by {SAID[options.scoring]}"
+    rows = f"{how} of {result.n_rows:,} rows ({count:,} held out)"
+    return f"tried {len(result.table)} ways to learn on {rows}{by}:"
 
 
 def _lines(table: list[Outcome]) -> list[str]:
@@ -151,7 +156,7 @@ def _lines(table: list[Outcome]) -> list[str]:
         spread = f"  {100 * min(by_fold):>7.2f}  {100 * max(by_fold):>7.2f}" if several else ""
         mean = "yes" if way.average else "no"
         lines.append(
-            f"  {100 * outcome.accuracy:>7.2f} %{spread}  {way.epochs:>6}  {mean:<7}  "
+            f"  {100 * outcome.score:>7.2f} %{spread}  {way.epochs:>6}  {mean:<7}  "
             f"{way.scale or 'none':<8}  {way.rule_text}"
         )
     if len(table) > SHOWN:
@@ -161,6 +166,7 @@ def _lines(table: list[Outcome]) -> list[str]:
 
 def _figures(outcome: Outcome) -> dict[str, Any]:
     return vars(outcome.candidate) | {
+        "score": outcome.score,
         "accuracy": outcome.accuracy,
         "by_fold": outcome.by_fold,
         "correct": sum(outcome.correct),

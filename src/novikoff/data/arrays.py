@@ -1,9 +1,10 @@
 """Arrays as rows: read in place where possible, otherwise converted once.
 
 Read in place: C-ordered float32, float64 and uint8 arrays (also slices of rows or of leading
-columns, and memory-mapped files), and CSR with float32 or float64 values and int32 or int64 indices.
-Copied once: Fortran order, CSC and other sparse formats, other number types, CSR rows whose indices
-are not in order. Numbers that no double holds are refused, or rounded on request (`rounding`).
+columns, and memory-mapped files), and CSR with float32 or float64 values and int32 or int64 indices, in
+whatever order. Copied once: Fortran order, CSC and other sparse formats, other number types, CSR rows that
+hold a column twice; and, for kernels, votes and proofs, CSR rows whose indices are not in order. Numbers
+that no double holds are refused, or rounded on request (`rounding`).
 """
 
 from __future__ import annotations
@@ -231,14 +232,35 @@ def rows_of(X: Any) -> _core.Rows:
     """
     check_mapped(X)
     if is_sparse(X):
-        distinct = not getattr(X, "is_sorted", True)  # of a `block.Csr`
+        distinct = not getattr(X, "is_sorted", True)  # of a `block.Csr`, or `in_any_order`
         return _core.Rows(X.data, X.indices, X.indptr, X.shape[1], distinct)
     return _core.Rows(X)
 
 
 def some_rows(X: Any, rows: Any) -> Any:
     """The rows with these numbers."""
-    return X.some_rows(rows) if hasattr(X, "some_rows") else X[rows]
+    if hasattr(X, "some_rows"):
+        return X.some_rows(rows)
+    return X[rows] if getattr(X, "is_sorted", True) else _marked(X[rows])
+
+
+def in_any_order(X: Any) -> Any:
+    """CSR rows that loops can read whatever the order of their indices.
+
+    Without a copy, and marked as not sorted, if the indices of every row are distinct; otherwise sorted, with
+    duplicates summed.
+    """
+    distinct = _core.Rows(X.data, X.indices, X.indptr, X.shape[1]).all_distinct()
+    return _marked(X) if distinct else in_order(X)
+
+
+def _marked(X: Any) -> Any:
+    """A view of CSR rows with distinct indices, marked as not sorted, as a `block.Csr` is."""
+    import scipy.sparse as sp  # here: reading files does not need SciPy
+
+    view = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    view.is_sorted = False
+    return view
 
 
 def in_order(X: Any) -> Any:

@@ -29,7 +29,7 @@ class BudgetTrainer(Trainer):
 
     def epoch(self) -> Epoch:
         model, n = self._model, len(self.labels)
-        order = self.plan.rng.permutation(n) if self.plan.order == "shuffle" else None
+        order = self.plan.drawn_order(n)
         mistakes, updates = model.n_mistakes, model.n_updates
         if self.again:
             model.n_rows = 0

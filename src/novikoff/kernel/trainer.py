@@ -55,7 +55,8 @@ class KernelTrainer(WorstFirstTrainer):
     def order(self) -> Indices:
         """The rows in the order of the next epoch."""
         n = len(self.labels)
-        return self.plan.rng.permutation(n) if self.plan.order == "shuffle" else np.arange(n, dtype=np.int64)
+        drawn = self.plan.drawn_order(n)
+        return np.arange(n, dtype=np.int64) if drawn is None else drawn
 
     def worst(self) -> Epoch:
         before = len(self.updates)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem
+from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.parameters.linear import POCKET_PARAMETERS
@@ -122,7 +122,7 @@ class Pocket(PerceptronClassifier):
             try:
                 trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
-                X = in_order(X)
+                X = in_any_order(X)
                 plan.rng.bit_generator.state = state
                 trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             run = train(trainer, plan)

@@ -118,7 +118,7 @@ class Winnow(RowClassifier):
             raw = X
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
-            X = sound(X)
+            X = sound(X, ordered=False)
             self._check_signs(X)
             self._begin(raw, X, Classes(classes))
             plan = Plan.of(self)
@@ -143,7 +143,7 @@ class Winnow(RowClassifier):
             X = self._read(X, reset=not begun)
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun, alone=False)
-            X = sound(X)
+            X = sound(X, ordered=False)
             self._check_signs(X)
             if not begun:
                 self._begin(raw, X, known)
@@ -230,7 +230,7 @@ class Winnow(RowClassifier):
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
-            X = sound(self._checked(X))
+            X = sound(self._checked(X), ordered=False)
             self._check_signs(X)
             scores, rows = np.empty((len(self.exponents_), X.shape[0])), rows_of(X)
             native = _core.Winnow(self._powers, self.threshold_, bool(self._fixed[1]))

@@ -17,7 +17,7 @@ from novikoff.parameters.parameter import (
 )
 
 AUTO = "auto"
-ORDERS = ("shuffle", "cyclic", "worst")
+ORDERS = ("shuffle", "riffle", "cyclic", "worst")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")
 ROUNDINGS = ("never", "nearest")
@@ -41,8 +41,10 @@ PARAMETERS = table(
         "order",
         "shuffle",
         "The order in which an epoch visits the rows. 'shuffle': a new permutation in each epoch "
-        "(memory-mapped arrays: blocks of rows in random order, shuffled within). 'cyclic': as stored. "
-        "'worst': each visit goes to the most violated row; every update takes a pass over the data.",
+        "(memory-mapped arrays: blocks of rows in random order, shuffled within). 'riffle': nearly as "
+        "random, and read nearly as fast as 'cyclic': 32 runs of neighbours, interleaved at random, anew in "
+        "each epoch. 'cyclic': as stored. 'worst': each visit goes to the most violated row; every update "
+        "takes a pass over the data.",
         *one_of(*ORDERS),
     ),
     Parameter(

@@ -45,8 +45,8 @@ DISTRIBUTED_PARAMETERS = (
         replace(
             PARAMETERS["order"],
             help="The order in which an epoch visits the rows of a shard. 'shuffle': a new permutation in "
-            "each epoch. 'cyclic': as stored; files are always read in this order. 'worst': each visit goes "
-            "to the most violated row of the shard.",
+            "each epoch. 'riffle': 32 runs of neighbours, interleaved at random. 'cyclic': as stored; files "
+            "are always read in this order. 'worst': each visit goes to the most violated row of the shard.",
         ),
         replace(
             PARAMETERS["n_jobs"],

@@ -48,7 +48,8 @@ KERNEL_PARAMETERS = PARAMETERS | table(
     replace(
         PARAMETERS["order"],
         help="The order in which an epoch visits the rows. 'shuffle': a new permutation in each epoch. "
-        "'cyclic': as stored. 'worst': each visit goes to the most violated row.",
+        "'riffle': 32 runs of neighbours, interleaved at random. 'cyclic': as stored. 'worst': each visit "
+        "goes to the most violated row.",
     ),
     replace(PARAMETERS["multiclass"], default="ovr"),
     Parameter(

@@ -19,7 +19,7 @@ from novikoff.parameters.parameter import (
 )
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
-DRAWN_ORDERS = ("shuffle", "cyclic", "draw")
+DRAWN_ORDERS = ("shuffle", "riffle", "cyclic", "draw")
 
 LINEAR_PARAMETERS = PARAMETERS | table(
     Parameter(
@@ -91,7 +91,8 @@ POCKET_PARAMETERS = LINEAR_PARAMETERS | table(
         "order",
         "draw",
         "How an epoch of n visits chooses among the n rows. 'draw': each visit draws a row with replacement, "
-        "as in Gallant (1990). 'shuffle': a new permutation in each epoch. 'cyclic': as stored.",
+        "as in Gallant (1990). 'shuffle': a new permutation in each epoch. 'riffle': 32 runs of neighbours, "
+        "interleaved at random, anew in each epoch. 'cyclic': as stored.",
         *one_of(*DRAWN_ORDERS),
     ),
     replace(PARAMETERS["max_epochs"], default=100),

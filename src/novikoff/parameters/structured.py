@@ -31,8 +31,8 @@ STRUCTURED_PARAMETERS = PARAMETERS | table(
     replace(
         PARAMETERS["order"],
         help="The order in which an epoch visits the examples. 'shuffle': a new permutation in each epoch. "
-        "'cyclic': as stored. 'worst': each visit goes to the most violated example; every update decodes "
-        "all examples.",
+        "'riffle': 32 runs of neighbours, interleaved at random. 'cyclic': as stored. 'worst': each visit "
+        "goes to the most violated example; every update decodes all examples.",
     ),
     replace(
         PARAMETERS["early_stopping"],

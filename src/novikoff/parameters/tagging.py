@@ -24,8 +24,8 @@ TAGGER_PARAMETERS = PARAMETERS | table(
         "order",
         "shuffle",
         "The order in which an epoch visits the sentences. 'shuffle': a new permutation in each epoch. "
-        "'cyclic': as stored.",
-        *one_of("shuffle", "cyclic"),
+        "'riffle': 32 runs of neighbours, interleaved at random. 'cyclic': as stored.",
+        *one_of("shuffle", "riffle", "cyclic"),
     ),
     Parameter(
         "min_count", 1, "Leave out features that occur fewer times than this in the training data.", *whole(1)

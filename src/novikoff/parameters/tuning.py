@@ -12,14 +12,25 @@ from novikoff.parameters.parameter import (
     is_number,
     is_whole,
     none_or,
+    one_of,
     table,
     whole,
 )
+
+SCORINGS = ("accuracy", "balanced_accuracy", "f1", "auc")
 
 TUNING_PARAMETERS = table(
     Parameter("folds", 5, "Tuning: the number of parts, each of which is held out once.", *whole(2)),
     Parameter(
         "split", None, "Tuning: hold out this share of the rows once, instead of folds.", *none_or(*FRACTION)
+    ),
+    Parameter(
+        "scoring",
+        "accuracy",
+        "Tuning: the figure of the held-out rows that decides. 'accuracy': the share that is right. "
+        "'balanced_accuracy': its mean over the classes. 'f1': F1 of the second of two classes, or the mean "
+        "of all classes. 'auc': the area under the ROC curve of two classes.",
+        *one_of(*SCORINGS),
     ),
     Parameter(
         "rules",

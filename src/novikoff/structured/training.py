@@ -40,10 +40,10 @@ import numpy as np
 from novikoff.outward import margin_down
 from novikoff.structured.problem import Structure, Violation
 from novikoff.structured.weights import StructuredWeights, weights_for
-from novikoff.training.examples import Order
 from novikoff.training.held_out import hold_out
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch, Trainer, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order
 from novikoff.training.run import Run
 
 FACTORS = (2.0**20, 2.0**27)  # M: the scale of w relative to v, from a coarse test to a fine one
@@ -65,7 +65,7 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         average: bool,
     ) -> None:
         self.state, self.structure, self.plan, self.average = state, structure, plan, average
-        self.X, self.Y, self.n = X, Y, n
+        self.X, self.Y = X, Y
         self.rows: Order = np.arange(n, dtype=np.int64)
         self.held_out: Order | None = None
         self.witness: StructuredWeights | None = None  # strict weights, if they were found
@@ -101,11 +101,8 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         run.n_rows = len(self.rows)
 
     def _order(self) -> list[int]:
-        rows, rng = self.rows, self.plan.rng
-        if self.plan.order == "shuffle":
-            every = len(rows) == self.n
-            rows = rng.permutation(len(rows)) if every else rng.permutation(rows)
-        order: list[int] = rows.tolist()
+        drawn = self.plan.drawn_order(len(self.rows))
+        order: list[int] = (self.rows if drawn is None else self.rows[drawn]).tolist()
         return order
 
     def worst(self) -> Epoch:

@@ -95,10 +95,8 @@ class TaggerTrainer(EarlyStoppingTrainer):
         return Epoch(counts["updates"] == 0, counts | {"norm": math.sqrt(now.norm2)})
 
     def _order(self) -> Offsets | None:
-        rng, n = self.plan.rng, self.n_rows
-        if self.plan.order != "shuffle":
-            return self.kept
-        return rng.permutation(n) if self.kept is None else self.kept[rng.permutation(n)]
+        drawn = self.plan.drawn_order(self.n_rows)
+        return drawn if self.kept is None else self.kept if drawn is None else self.kept[drawn]
 
     def _check_values(self) -> None:
         """Note whether values are fractional, and reject values whose squares underflow."""

@@ -32,6 +32,7 @@ from novikoff import _core
 from novikoff.data.arrays import is_sparse, raise_problem, row_bytes, rows_of
 from novikoff.modelfile.json_value import to_json_value
 from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
+from novikoff.parameters.common import ORDERS
 from novikoff.proof import wholes
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
@@ -41,6 +42,7 @@ from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.hindsight_search import UNIT
 from novikoff.training.examples import CALL_BYTES
+from novikoff.training.plan import Plan
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Ints, Settings, Weights
 
@@ -204,10 +206,10 @@ def trace(
     rule : {'perceptron', 'normalized', 'margin'}
         The rules whose steps do not depend on w.
     ties : {'positive', 'mistake'}
-    order : {'cyclic', 'shuffle', 'worst'} or array of row numbers
+    order : {'cyclic', 'shuffle', 'riffle', 'worst'} or array of row numbers
         An array is visited once, in its order.
     random_state : int, optional
-        Seed of 'shuffle'.
+        Seed of 'shuffle' and 'riffle'.
     max_epochs, max_updates : int
         Limits; the run also ends after an epoch without an update.
     margin : float
@@ -271,19 +273,18 @@ class _Run:
             self.converged = self._epoch(np.ascontiguousarray(rows, dtype=np.int64), max_updates, first=True)
             self.converged &= len(np.unique(rows)) == n  # unvisited rows may be wrong
             return
-        if order not in ("cyclic", "shuffle", "worst"):
+        if order not in ORDERS:
             raise ValueError(
-                f"order={order!r} is not possible: expected 'cyclic', 'shuffle', 'worst' or an array."
+                f"order={order!r} is not possible: expected {', '.join(map(repr, ORDERS))} or an array."
             )
         if order == "worst":
             self._worst(max_epochs * n, max_updates)
             return
-        rng, self.in_epochs = np.random.default_rng(seed), True
+        plan, self.in_epochs = Plan(order=order, rng=np.random.default_rng(seed)), True
         if order == "cyclic":
             self.visited = None
         for epoch in range(max_epochs):
-            shuffled = rng.permutation(n) if order == "shuffle" else None
-            self.converged = self._epoch(shuffled, max_updates, first=epoch == 0)
+            self.converged = self._epoch(plan.drawn_order(n), max_updates, first=epoch == 0)
             if self.converged or self.native.updates >= max_updates:
                 break
 

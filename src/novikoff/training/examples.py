@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, is_memory_mapped, row_bytes, rows_of, some_rows
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order, Riffle
 from novikoff.training.weights import Floats, Ints, Model
-
-Order = npt.NDArray[np.int64]
 
 CALL_BYTES = 1 << 26  # bytes of rows per native call: a fraction of a second, then Python may interrupt
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
@@ -132,6 +130,9 @@ class ArrayExamples(Examples):
         rng, kept, count, block = self.plan.rng, self.kept, self.count, self.shuffled_in_blocks
         if self.plan.order == "cyclic":
             yield from self.as_stored()
+        elif self.plan.order == "riffle":
+            for chunk in Riffle(count, rng).chunks():
+                yield from self._batches(chunk if kept is None else kept[chunk], len(chunk))
         elif self.plan.order == "draw":
             drawn = rng.integers(0, count, count)
             order = drawn if kept is None else kept[drawn]

@@ -17,7 +17,11 @@ from typing import Any, NamedTuple
 from novikoff import _core
 
 MODULUS = 1 << 64
-INDEPENDENT = ("cyclic", "shuffle")  # orders that visit every row once and do not depend on the rows
+INDEPENDENT = (
+    "cyclic",
+    "shuffle",
+    "riffle",
+)  # of the rows: every one is visited once
 
 STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
 UNKNOWN_ROWS = "the training rows of the model are unknown"

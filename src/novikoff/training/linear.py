@@ -16,7 +16,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import UnsortedIndices, check_mapped, in_order, raise_problem, row_bytes, rows_of
+from novikoff.data.arrays import (
+    UnsortedIndices,
+    check_mapped,
+    in_any_order,
+    in_order,
+    raise_problem,
+    row_bytes,
+    rows_of,
+)
 from novikoff.data.threads import results, threads
 from novikoff.outward import UNIT, down, margin_down
 from novikoff.training.examples import (
@@ -24,13 +32,13 @@ from novikoff.training.examples import (
     ArrayExamples,
     Batch,
     Examples,
-    Order,
     not_all_one,
     weighted,
 )
 from novikoff.training.ledger import Call, Seen
 from novikoff.training.loop import AskingTrainer, EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order
 from novikoff.training.run import Proof, Record, Run
 from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
 
@@ -169,7 +177,7 @@ def fit(
         except UnsortedIndices:
             if attempt:
                 raise
-            X = in_order(X)
+            X = in_any_order(X)
             plan.rng.bit_generator.state = state
     raise AssertionError("unreachable")
 
@@ -436,15 +444,18 @@ def scan(
     return risky
 
 
-def sound(X: Any) -> Any:
-    """X, checked to be finite, with sorted indices if sparse; an array of objects is returned unchanged."""
+def sound(X: Any, *, ordered: bool = True) -> Any:
+    """X, checked to be finite, with distinct indices in each sparse row; objects are returned unchanged.
+
+    `ordered`: the indices must also increase.
+    """
     if X.ndim == 2:
         native = Weights(2, X.shape[1], Settings()).native
         try:
             problem, row, _ = _core.scan(native, _core.Examples(rows_of(X)), 0, X.shape[0])
             raise_problem(problem, row, X)
         except UnsortedIndices:
-            return sound(in_order(X))
+            return sound(in_order(X) if ordered else in_any_order(X))
     return X
 
 
@@ -471,7 +482,7 @@ def learn(
     try:
         risky = scan(model, X, rows, weights, kept, per_call, labels, digest)
     except UnsortedIndices:
-        return learn(model, in_order(X), labels, n_classes, weights, turned=turned)
+        return learn(model, in_any_order(X), labels, n_classes, weights, turned=turned)
     backup = model.copy() if risky else None
     if turned:
         model.turn()

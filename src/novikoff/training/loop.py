@@ -117,7 +117,7 @@ def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool 
                 break
         if validated is not None and since_best:
             validated.restore(snapshot)
-            given_up = sum(r.get("updates", r["mistakes"]) for r in run.history[-since_best:])
+            given_up = any(r.get("updates", r["mistakes"]) for r in run.history[-since_best:])
             run.converged = run.converged and not given_up  # which was said of the last weights
     except KeyboardInterrupt:
         run.interrupted = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from novikoff.parameters.common import AUTO, PARAMETERS
 from novikoff.parameters.parameter import from_parameters
+from novikoff.training.riffle import Order, Riffle
 from novikoff.training.run import Proof, Record
 
 Ask = Callable[..., Proof | None]  # `proof.asked.ask`, which lies above this package
@@ -47,3 +48,9 @@ class Plan:
     def of(cls, owner: Any, **given: Any) -> Plan:
         """The plan given by the parameters of an estimator or a command; `given` overrides them."""
         return from_parameters(cls, owner, **{"rng": generator(owner.random_state)} | given)
+
+    def drawn_order(self, n: int) -> Order | None:
+        """The order of the next epoch over n examples, if it is random; otherwise None."""
+        if self.order == "riffle":
+            return Riffle(n, self.rng).order()
+        return self.rng.permutation(n) if self.order == "shuffle" else None

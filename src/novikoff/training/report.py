@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
+from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
 
 
@@ -52,7 +53,7 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         training_errors=run.training_errors,
         compensated=settled[0],
         accumulator=settled[1],
-        order=f"{figures.what} in the order of arrival" if run.as_given else order,
+        order=f"{figures.what} in the order of arrival" if run.as_given else in_words(order),
         seconds=sum(record["seconds"] for record in run.history) if timed else None,
         n_shards=run.n_shards,
         mixed=run.mixed if run.n_shards > 1 else None,

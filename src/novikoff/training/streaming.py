@@ -23,10 +23,11 @@ from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Batch, Examples, Order, not_all_one, weighted
+from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order
 from novikoff.training.run import Run
 from novikoff.training.weights import Model, Settings
 

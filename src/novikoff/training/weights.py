@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of
+from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem, rows_of
 from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
@@ -338,7 +338,7 @@ class Scorer:
             for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
         except UnsortedIndices:
-            self._run(loop, in_order(X), out, n_jobs)
+            self._run(loop, in_any_order(X), out, n_jobs)
 
 
 class Model:
