@@ -15,6 +15,7 @@
 #   make hashes  write requirements.txt: the versions of constraints.txt with the hashes of their files
 #   make sbom    build/sbom.json: the components and dependencies of novikoff, with licences and hashes (CycloneDX)
 #   make wheel   dist/*.whl for the oldest platform it runs on, tested where there is no compiler
+#   make proofs  the theorems, checked by Coq, and the axioms that they depend on
 #   make real-data  commands, verdicts and bounds on the real data sets of the docs (NOVIKOFF_DATA names the folder)
 PYTHON ?= python3
 VENV ?= .venv
@@ -25,7 +26,7 @@ VERSIONS ?= constraints.txt
 BUILD ?= build
 SOURCES := $(shell find native src -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lowest steady lint stubs format bench long sanitize sanitize-short fuzz kill-test real-data hashes sbom wheel sdist clean
+.PHONY: demo test lowest steady lint stubs format bench long sanitize sanitize-short fuzz kill-test proofs real-data hashes sbom wheel sdist clean
 
 demo: $(VENV)/.built
 	@$(BIN)/python examples/demo.py
@@ -77,6 +78,9 @@ format: $(VENV)/.lint
 KILLS ?= 1000
 kill-test: $(VENV)/.built $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m support.kills --kills $(KILLS) --seed $(or $(SEED),1)
+
+proofs:
+	$(PYTHON) .ci/proofs.py
 
 real-data: $(VENV)/.built $(VENV)/.test
 	NOVIKOFF_REAL_DATA=1 $(BIN)/python -m pytest -v tests/cli/test_real_commands.py \

@@ -92,7 +92,7 @@ def load(one: Set) -> tuple[Any, Any]:
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.int64)
     else:
         block = gather(open_source(DATA / one.path, **one.options).blocks())
-        X, y = read_matrix(block.X), one.labels(block.labels)
+        X, y = read_matrix(block.X), one.labels(np.asarray(block.labels))
     if one.classes:
         kept = np.isin(y, one.classes)
         X, y = X[kept], y[kept]

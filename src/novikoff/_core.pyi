@@ -171,6 +171,27 @@ class OnlineLearner:
     @property
     def radius_(self) -> float: ...
 
+class RowReader:
+    def __init__(
+        self,
+        n_columns: int,
+        first: int | None = None,
+        names: tuple[NDArray[np.uint8], Order] | None = None,
+        hashing: tuple[int, int] | None = None,
+        table: Sequence[tuple[str, str, int]] | None = None,
+    ) -> None: ...
+    def read(self, x: object) -> Any: ...
+
+class RowPredictor:
+    def __init__(
+        self,
+        reader: RowReader,
+        learner: Learner,
+        labels: list[Any],
+        scaling: tuple[str, Floats, Floats] | None = None,
+    ) -> None: ...
+    def predict(self, x: object) -> object: ...
+
 class Hypotheses:
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,12 +122,7 @@ def fit(options: Options) -> int:
                 tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
-        _show(learned, skipped, path, tested, runs, options.json)
-    if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):
-        why = "rows of one class are grouped together" if runs else "the test is far worse than training"
-        output.note(
-            f"{why}: this order of rows may give poor weights; --order shuffle reads all rows into memory."
-        )
+        _show(learned, skipped, path, tested, runs, options)
     if not interrupted:
         return DONE
     how_to = " --resume continues from the last checkpoint." if checkpoint and checkpoint.exists() else ""
@@ -179,27 +175,21 @@ def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:
     return checkpoint
 
 
-def _is_misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
-    """Whether the training mistakes of the last epoch were far fewer than the test errors."""
-    if tested is None or learned.run is None or not learned.history:
-        return False
-    mistaken: float = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
-    return 1 - tested.accuracy > 2 * mistaken + 0.1
-
-
 def _show(
     learned: LinearModel | KernelModel,
     skipped: Skipped,
     path: Path,
     tested: Evaluation | None,
     runs: bool,
-    as_json: bool,
+    options: Options,
 ) -> None:
     from novikoff.linear.model import LinearModel
 
     report = learned.report
     assert report is not None
-    if as_json:
+    if tested is not None:
+        report = replace(report, test=tested.score)
+    if options.json:
         output.write_json(
             {
                 "model": str(path),
@@ -214,11 +204,9 @@ def _show(
             }
         )
         return
-    lines = str(report).split("\n")
+    lines = output.report_lines(report, verbose=options.verbose)
     if not isinstance(learned, LinearModel):
         lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
-    if tested is not None:
-        lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines += output.skipped_lines(skipped)
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)

@@ -217,6 +217,7 @@ class LabelRuns:
     def __init__(self) -> None:
         self.counts = np.zeros(0, dtype=np.int64)
         self.changes = 0
+        self.last = -1  # the class of the last row
 
     def add(self, places: Ints) -> None:
         """Count consecutive rows."""
@@ -224,10 +225,14 @@ class LabelRuns:
         counts[: len(self.counts)] += self.counts
         self.counts = counts
         self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
+        if len(places):
+            self.changes += self.last not in (-1, places[0])
+            self.last = int(places[-1])
 
     def turn(self) -> None:
         """Make the only class so far the second of two."""
         self.counts = np.concatenate([[0], self.counts])
+        self.last = 1
 
     @property
     def are_long(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
+from novikoff.data.named_rows import rows_by_name
 from novikoff.data.sources.features import Features
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
@@ -26,7 +27,7 @@ from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class KernelModel(RowModel):
     """The content of a model file of a kernel perceptron.
 
@@ -88,7 +89,12 @@ class KernelModel(RowModel):
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+        shown = self.name, self.order, self.n_features, self.predict_with
+        return kernel_settings.report(self.dual, self.run, *shown)
+
+    def _shown(self) -> dict[str, str]:
+        own = {"kernel": repr(self.dual.kernel.title), "n_supports": str(len(self.dual.support))}
+        return super()._shown() | own | {"predict_with": repr(self.predict_with)}
 
     # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
@@ -103,7 +109,7 @@ class KernelModel(RowModel):
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _rows(self, X: Any) -> Any:
-        X = read_matrix(X)
+        X = read_matrix(rows_by_name(X, self.features))
         if len(X.shape) != 2 or X.shape[1] != self.n_features:
             expected = f"rows of {self.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")

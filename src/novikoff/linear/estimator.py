@@ -10,16 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.data.labels import Classes
+from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
-from novikoff.parameters.parameter import (
-    check_parameters,
-    parameters_for_file,
-    parameters_from_file,
-    parameters_of,
-)
-from novikoff.training.run import Run
+from novikoff.parameters.parameter import parameters_for_file
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
 
@@ -29,20 +23,6 @@ if TYPE_CHECKING:
 
 class LinearClassifier(PerceptronClassifier):
     """Abstract: a classifier with one weight per feature and class."""
-
-    @classmethod
-    def _from_model(
-        cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any, run: Run | None = None
-    ) -> Self:
-        """A fitted estimator around a model that was learned elsewhere."""
-        self = cls(**params)
-        check_parameters(self)
-        self.n_features_in_ = model.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
-        self._set_classes(Classes(classes))
-        self._set_run(model, run or Run())
-        return self
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -106,20 +86,10 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = parameters_from_file(linear.parameters, parameters_of(cls))
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = dict(params["class_weight"])
-        settings = linear.model.settings  # these override the recorded parameters
-        params |= {
-            name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
-        }
-        params["fit_intercept"] = settings.bias_square > 0
-        scale = params.get("intercept_scaling", parameters_of(cls)["intercept_scaling"].default)
-        if params["fit_intercept"] and scale**2 != settings.bias_square:
-            params["intercept_scaling"] = math.sqrt(settings.bias_square)
-        names = None
-        if linear.features.kind != "numbered" and not linear.features.hashed:  # hashed columns have no names
-            names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
+        if linear.name == "Pocket":
+            raise ValueError("it is a pocket's: Pocket.load, or novikoff.load_model, reads it.")
+        params = cls._parameters_of(linear.parameters, linear.model.settings)
+        names = names_of(linear.features)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
         return self

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff import _core
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
+from novikoff.data.named_rows import rows_by_name
 from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.zero_tables import Indices
@@ -24,7 +26,7 @@ from novikoff.training.summary import summarize
 from novikoff.training.weights import Floats, Model, Scorer
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LinearModel(RowModel):
     """The content of a model file.
 
@@ -41,6 +43,8 @@ class LinearModel(RowModel):
         The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
         The record of training, from which the report is made.
+    found : dict
+        Further numbers about the run that only its estimator has, by name: those of a pocket.
     name, order : str
         The names of the model and of the order of the rows in the report.
 
@@ -57,7 +61,7 @@ class LinearModel(RowModel):
     [('1', 1.0)]
     """
 
-    _of_kernels = False
+    _made = ("_reader", "_scorer", "_predictor")
     _otherwise = "holds a kernel model, which has no weights; expected a linear one."
 
     model: Model
@@ -68,7 +72,9 @@ class LinearModel(RowModel):
     run: Run | None = None
     name: str = "Perceptron"
     order: str = "cyclic"
-    _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False, repr=False)
+    found: dict[str, float] = field(default_factory=dict)
+    _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False)
+    _predictor: tuple[tuple[int, int, int], _core.RowPredictor] | None = field(default=None, init=False)
 
     # -- report and weights
     @property
@@ -117,17 +123,44 @@ class LinearModel(RowModel):
         scores = self.scores(X, n_jobs)
         return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
 
+    def predict_one(self, x: Any) -> Any:
+        now = self._now()
+        if self._predictor is None or self._predictor[0] != now:
+            self._predictor = now, self._make_predictor()
+        label = self._predictor[1].predict(x)
+        return super().predict_one(x) if label is NotImplemented else label
+
+    predict_one.__doc__ = RowModel.predict_one.__doc__
+
+    def _make_predictor(self) -> _core.RowPredictor:
+        """All that one prediction needs, for one native call."""
+        scaling = None
+        if self.scaling is not None:
+            facts, arrays = self.scaling.state()
+            scaling = facts["kind"], arrays["centre"], arrays["scale"]
+        native = self._ready().native
+        return _core.RowPredictor(self._row_reader(), native, self.classes.tolist(), scaling)
+
+    def _now(self) -> tuple[int, int, int]:
+        """What changes with the weights."""
+        model = self.model
+        return model.total("visits"), model.total("updates"), model.n_classes
+
     def _ready(self) -> Scorer:
         """The scorer of the current weights; remade after further learning."""
-        native = self.model.total
-        now = native("visits"), native("updates"), self.model.n_classes
+        now = self._now()
         if self._scorer is None or self._scorer[0] != now:
             self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
+    def _shown(self) -> dict[str, str]:
+        settings = self.model.settings
+        return super()._shown() | {"rule": repr(settings.rule), "average": str(settings.average)}
+
     def _rows(self, X: Any) -> Any:
         if not isinstance(X, Csr):
-            X = read_matrix(X)
+            X = rows_by_name(X, self.features)
+            X = X if isinstance(X, Csr) else read_matrix(X)
         if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
             expected = f"rows of {self.model.n_features} features"
             raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
@@ -136,6 +169,9 @@ class LinearModel(RowModel):
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:
         return {"model": training_state.model_state(self.model)}
+
+    def _more_facts(self) -> Facts:
+        return {"found": self.found} if self.found else {}
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
@@ -152,4 +188,12 @@ class LinearModel(RowModel):
             run=training_state.run_from_state(*part("run"), model) if "run" in facts else None,
             name=checks.fact(facts, "name", str),
             order=checks.fact(facts, "order", str),
+            found=_numbers(checks.fact(facts, "found", dict)) if "found" in facts else {},
         )
+
+
+def _numbers(found: Facts) -> dict[str, float]:
+    """Numbers by name."""
+    for name in found:
+        checks.number(found, name)
+    return found

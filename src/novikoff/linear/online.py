@@ -21,7 +21,9 @@ from novikoff.parameters.parameter import (
     parameters_of,
     with_parameters,
 )
+from novikoff.training import one_by_one
 from novikoff.training.averaging import mean_weights
+from novikoff.training.one_by_one import labels_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,6 +159,14 @@ class OnlinePerceptron(_core.OnlineLearner):
             examples = zip(rows, y, strict=True)
         self._learn_many(examples)
 
+    def predict(self, X: Iterable[Any]) -> NDArray[Any]:
+        """The label of each of many examples, or of each row of a data frame. Learns nothing."""
+        return one_by_one.predict(self, X)
+
+    def scores(self, X: Iterable[Any]) -> NDArray[np.float64]:
+        """The scores of many examples: (n,) for two classes, (n, classes) for more; see `score_one`."""
+        return one_by_one.scores(self, X)
+
     @property
     def coef_(self) -> NDArray[np.float64]:
         return self._predicting("weights", "weight_sums")
@@ -198,7 +208,9 @@ class OnlinePerceptron(_core.OnlineLearner):
 
         names = ("rule", "average", "fit_intercept", "margin", "C", "ties")
         params = {name: getattr(self, name) for name in names}
-        return Perceptron._from_model(params, self._model(), _labels(self.classes_), self.feature_names_in_)
+        return Perceptron._from_model(
+            params, self._model(), labels_array(self.classes_), self.feature_names_in_
+        )
 
     def _model(self) -> Model:
         """The learned model in the form of the batch estimators."""
@@ -312,12 +324,3 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")
     return state | {"norm2": norms, "wide": fact(facts, "wide", bool)}
-
-
-def _labels(classes: list[Any]) -> NDArray[Any]:
-    """Labels as an array: of their common type if NumPy has it, else of objects."""
-    if len({type(c) for c in classes}) == 1 and isinstance(classes[0], str | int | float | np.generic):
-        return np.array(classes)
-    labels = np.empty(len(classes), dtype=object)
-    labels[:] = classes
-    return labels

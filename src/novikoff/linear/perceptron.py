@@ -60,7 +60,8 @@ class Perceptron(LinearClassifier):
         Infinite before the first update, if the fit started from given weights, and after a warm start on
         other rows.
     training_errors_ : int or None
-        The number of wrong training rows, if known: 0 after a consistent run, counted for averaged weights.
+        The number of training rows that `predict` gets wrong; None after `partial_fit` and for sources that
+        can be read only once.
     history_ : list of dict
         Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
         accuracy).
@@ -118,6 +119,7 @@ class Perceptron(LinearClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         coef_init, intercept_init : arrays shaped as `coef_` and `intercept_`, optional
             Weights to start from. The mistake bounds then no longer apply and are not reported.
@@ -125,7 +127,7 @@ class Perceptron(LinearClassifier):
             Factors on each row's step; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             start = None
             if (
@@ -202,7 +204,7 @@ class Perceptron(LinearClassifier):
         if the single class had been the second from the start. A refused chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
             run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
             self._finish_chunk(raw, X, known, model, run)

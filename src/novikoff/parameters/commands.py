@@ -73,7 +73,7 @@ LEARNING_PARAMETERS = table(
         default=-1,
         help="The number of threads that read and predict; -1 uses all cores. It never changes a result.",
     ),
-    Parameter("verbose", False, "Print one line per epoch.", *BOOLEAN),
+    Parameter("verbose", False, "Print one line per epoch, and at the end what is proved.", *BOOLEAN),
     Parameter(
         "classes",
         None,

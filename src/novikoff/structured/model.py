@@ -33,7 +33,7 @@ SHIPPED = {
 COUNTS = ("visits", "updates", "mistakes", "invalid")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StructuredModel:
     """The content of a structured perceptron's model file.
 
@@ -74,6 +74,14 @@ class StructuredModel:
         """The best output of each input."""
         X, structure = as_examples(X, "X"), Structure(self.problem)
         return [structure.decode(X[i], self.weights) for i in range(number_of(X, "X"))]
+
+    def predict_one(self, x: Any) -> Any:
+        """The best output of one input."""
+        return Structure(self.problem).decode(x, self.weights)
+
+    def __repr__(self) -> str:
+        problem = type(self.problem).__name__
+        return f"StructuredModel(name={self.name!r}, problem={problem}, n_weights={len(self.weights)})"
 
     def scores(self, X: Any) -> Floats:
         """The score w·Φ(x, ŷ) of each input's best output."""

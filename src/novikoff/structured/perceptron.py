@@ -74,7 +74,7 @@ class StructuredPerceptron(BaseEstimator):
         ‖w‖/updates, which is at least γ; rounded up. If the problem has its own `violation`, γ is the margin
         over parts of outputs as well.
     training_errors_ : int or None
-        Number of wrong training outputs: counted for averaged weights, otherwise 0 or, if any, None.
+        Number of training outputs that `predict` gets wrong.
 
     Notes
     -----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -37,7 +38,7 @@ class PatternWarning(UserWarning):
     """A model file will load only with ``trust_patterns=True``."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tagger:
     """The content of a tagger's model file.
 
@@ -108,7 +109,8 @@ class Tagger:
         """The report of the training run."""
         if self.run is None:
             return None
-        return summarize(self.counts, self.run, self.n_seen, len(self.classes), self.name, self.order)
+        shown = self.n_seen, len(self.classes), self.name, self.order
+        return summarize(self.counts, self.run, *shown, averaged=self.pairs.u is not None)
 
     @made_once
     def scorer(self) -> Scorer:
@@ -160,6 +162,19 @@ class Tagger:
         """The labels of each sentence."""
         x = self.sequences(X)
         return x.parts(taken(self.classes, tagging.tag(self.scorer, x, n_jobs)).tolist())
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
+        """The same as `tag`: every model has this name."""
+        return self.tag(X, n_jobs)
+
+    def predict_one(self, x: Any) -> list[Any]:
+        """The labels of one sentence."""
+        return self.tag([x])[0]
+
+    def __repr__(self) -> str:
+        shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
+        shown["classes"] = reprlib.repr(self.classes.tolist())
+        return f"Tagger({', '.join(map('='.join, shown.items()))})"
 
     def scores(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
         """One array (tokens, labels) per sentence: the score of the best labelling with that label there.

@@ -19,6 +19,7 @@ from novikoff.training.held_out import hold_out
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
+from novikoff.training.tally import Tally
 
 COUNTED = ("mistakes", "updates", "wrong_tokens")
 LEAST = 2.0**-500  # smallest value of a feature: smaller ones would leave ‖w‖ and R at 0
@@ -144,7 +145,11 @@ class TaggerTrainer(EarlyStoppingTrainer):
         if self.kept is not None:  # without the held-out sentences
             x, labels = subset(x, labels, self.kept)
         judge(scorer(self.weights, self.pairs, last=True), x, labels, run, calm=calm)
-        run.training_errors = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
+        sentences, tally = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
+        run.note(tally, sentences)
+        if self.kept is not None:
+            _, tally = errors(scorer(self.weights, self.pairs), *self.held_out, self.plan.n_jobs)
+            run.held_out = tally.score
 
 
 def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Ids]:
@@ -197,7 +202,7 @@ def judge(last: Scorer, x: Sequences, labels: Ids, run: Run, *, calm: bool = Fal
         wrong = wrong or bool((gaps[begin:end] + doubt < 0).any())
         if wrong or not strict:
             break
-    run.consistent = calm or strict or not (wrong or errors(last, x, labels))
+    run.consistent = calm or strict or not (wrong or errors(last, x, labels)[0])
     run.verdict = "separated" if strict else "undecided"
     run.margin = margin_down(least, low, high)[0]
 
@@ -227,7 +232,9 @@ def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | floa
     return np.asarray(4.0 * 2.0**-53 * (sizes + 2) * total, dtype=np.float64)
 
 
-def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> int:
-    """The number of sentences with a wrong label."""
-    wrong = np.concatenate([[0], np.cumsum(tag(of, x, n_jobs) != labels)])
-    return int(np.count_nonzero(np.diff(wrong[x.starts])))
+def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> tuple[int, Tally]:
+    """The number of sentences with a wrong label, and the tokens with their errors."""
+    found, tally = tag(of, x, n_jobs), Tally()
+    tally.add(labels, found)
+    wrong = np.concatenate([[0], np.cumsum(found != labels)])
+    return int(np.count_nonzero(np.diff(wrong[x.starts]))), tally

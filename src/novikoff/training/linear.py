@@ -40,7 +40,8 @@ from novikoff.training.loop import AskingTrainer, EarlyStoppingTrainer, Epoch, W
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Order
 from novikoff.training.run import Proof, Record, Run
-from novikoff.training.weights import Floats, Ints, Model, Settings, Weights
+from novikoff.training.tally import Tally
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
 
 TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
@@ -341,7 +342,10 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
     def judge(self, run: Run) -> None:
         """Check the last weights strictly and exactly against the rows, up to the first error."""
         if self.examples.can_repeat:
-            judge(self.model, run, partial(smallest, self.model, self.examples), self.examples.errors)
+            find = partial(smallest, self.model, self.examples)
+            judge(self.model, run, find, self.examples.tally)
+            if held_out := self.examples.held_out_tally(self.model.predictor()):
+                run.held_out = held_out.score
 
 
 class Smallest(Protocol):
@@ -350,10 +354,11 @@ class Smallest(Protocol):
     def __call__(self, learner: Weights, part: int, **how: bool) -> Found: ...
 
 
-def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int | None]) -> None:
-    """Record the verdict on the rows: the witness, its margin, and the training errors.
+def judge(model: Model, run: Run, find: Smallest, tally: Callable[[Scorer | None], Tally]) -> None:
+    """Record the verdict on the rows: the witness, its margin; and the errors of the weights that predict.
 
     The witness is the last weights, or, where they separate nothing, those that `run.proofs` found.
+    `tally` counts the errors of weights on all rows; None as weights is for those known to make none.
     """
     witnesses, margins, unit = [], [], []
     consistent, strict = True, True
@@ -393,10 +398,8 @@ def judge(model: Model, run: Run, find: Smallest, errors: Callable[[Model], int 
         one = len(witnesses) == 1
         run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
     model.last_are_right = run.consistent
-    if model.averages:
-        run.training_errors = errors(model)
-    elif run.consistent and not model.apart:
-        run.training_errors = 0
+    right = run.consistent and not model.averages
+    run.note(tally(None if right else model.predictor()))
 
 
 def _lifted(learner: Weights, part: int, find: Smallest) -> Weights:

@@ -16,6 +16,7 @@ from novikoff.parameters.common import AUTO, MULTICLASS, TIES
 from novikoff.parameters.linear import RULES
 from novikoff.training.ledger import Ledger
 from novikoff.training.run import Proof, Record, Run
+from novikoff.training.tally import Score
 from novikoff.training.weights import Floats, Model, Settings, Weights
 
 
@@ -149,19 +150,27 @@ def settings(facts: Facts) -> Settings:
 PASSING = ("seconds", "seconds_lost", "bytes_moved")  # these depend on the machines
 
 
+NEWER = ("whole_values", "score", "way", "held_out", "in_runs")  # written only if set
+
+
 def run_state(run: Run) -> checks.State:
     """The state of a run without its seconds, so that equal runs give equal files; only sums over shards.
 
     The witness consists of the model's last weights and a separate bias, unless it was found by asking.
     """
-    dropped = ("history", "witness", "interrupted", "call", *(() if run.n_shards else ("n_shards", "mixed")))
+    dropped = (
+        "history",
+        "witness",
+        "interrupted",
+        "call",
+        "spread",
+        *(() if run.n_shards else ("n_shards", "mixed")),
+    )
     dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
-    dropped += () if run.whole_values else ("whole_values",)
+    dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
-    facts["history"] = [
-        {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
-        for record in run.history
-    ]
+    facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
+    facts["history"] = lasting(run.history)
     impossible = {k: proof for k, proof in run.proofs.items() if not proof.is_possible}
     if impossible:
         facts["proofs"] = proofs_state(impossible)[0]
@@ -212,7 +221,16 @@ def proofs_from_state(facts: Facts, arrays: Arrays) -> dict[int, Proof]:
     return proofs
 
 
-def records(facts: Facts, *, lists: bool = False) -> list[Record]:
+def lasting(history: list[Record]) -> list[Record]:
+    """The records without what depends on the machine."""
+    kinds = int, float
+    return [{k: v for k, v in r.items() if k not in PASSING and type(v) in kinds} for r in history]
+
+
+COUNTED = ("mistakes", "updates")  # in every record
+
+
+def records(facts: Facts, *, lists: bool = False, counted: tuple[str, ...] = COUNTED) -> list[Record]:
     """A history: for each epoch numbers by name; with `lists`, also lists with one number per shard."""
 
     def sound(value: Any) -> bool:
@@ -223,10 +241,9 @@ def records(facts: Facts, *, lists: bool = False) -> list[Record]:
     history: list[Record] = checks.fact(facts, "history", list)
     for record in history:
         good = isinstance(record, dict) and all(map(sound, record.values()))
-        if not good or not all(_is_count(record.get(name)) for name in ("mistakes", "updates")):
-            raise ValueError(
-                f"history has {checks.short(record)}, expected numbers with mistakes and updates"
-            )
+        if not good or not all(_is_count(record.get(name)) for name in counted):
+            expected = f"numbers with {' and '.join(counted)}"
+            raise ValueError(f"history has {checks.short(record)}, expected {expected}")
     return history
 
 
@@ -261,6 +278,10 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         witness_is=witness_is,
         proofs=proofs_from_state(checks.fact(facts, "proofs", dict), {}) if "proofs" in facts else {},
         training_errors=errors if errors is None else checks.count(facts, "training_errors"),
+        score=_score(facts, "score"),
+        way=checks.fact(facts, "way", str) if "way" in facts else "",
+        held_out=_score(facts, "held_out"),
+        in_runs=checks.fact(facts, "in_runs", bool) if "in_runs" in facts else False,
         n_rows=checks.count(facts, "n_rows"),
         as_given=checks.fact(facts, "as_given", bool),
         heaviest=checks.finite(facts, "heaviest"),
@@ -269,6 +290,19 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         mixed=checks.number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
         whole_values=checks.fact(facts, "whole_values", bool) if "whole_values" in facts else False,
     )
+
+
+def _score(facts: Facts, name: str) -> Score | None:
+    """Errors, n, and the size of the largest class, which may be unknown. Earlier versions wrote none."""
+    given = checks.fact(facts, name, list) if name in facts else []
+    if not given:
+        return None
+    if len(given) != 3 or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
+        raise ValueError(f"{name} has {checks.short(given)}, expected errors, rows and the largest class")
+    errors, n, largest = given
+    if not max(errors, largest or 0, 1) <= n:
+        raise ValueError(f"{name} counts {errors} errors and {largest} rows of a class in {n} rows")
+    return Score(errors, n, largest)
 
 
 def _v_square(facts: Facts) -> float:

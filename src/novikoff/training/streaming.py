@@ -29,7 +29,8 @@ from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Order
 from novikoff.training.run import Run
-from novikoff.training.weights import Model, Settings
+from novikoff.training.tally import Tally
+from novikoff.training.weights import Model, Scorer, Settings
 
 MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
 
@@ -77,14 +78,19 @@ class SourceExamples(Examples):
         self.after_block: Callable[[int], None] | None = None  # called with the epoch's number of rows so far
         self.surveyed = False  # whether a pass before learning has found all labels
         self.visited = 0  # rows of this epoch
+        self.tallied: Tally | None = None  # by the last whole pass of `as_stored`
         self.where: Callable[[int], str] = str  # the location of a row, once all are read
 
     @property
     def count(self) -> int:
         return self.visited
 
-    def errors(self, model: Model) -> None:
-        return None
+    def tally(self, scorer: Scorer | None) -> Tally:
+        if scorer is not None or self.tallied is None:
+            for _ in self._as_stored("counting errors", scorer):
+                pass
+        assert self.tallied is not None
+        return self.tallied
 
     def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
         """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
@@ -185,10 +191,20 @@ class SourceExamples(Examples):
                 yield batch if n > 1 else batch._replace(labels=np.zeros_like(labels))
 
     def as_stored(self) -> Iterator[Batch]:
-        skipped = self.source.skipped  # by a whole pass: this one may end at the first error
+        return self._as_stored("verdict")
+
+    def _as_stored(self, doing: str, scorer: Scorer | None = None) -> Iterator[Batch]:
+        """The rows, in a pass that may end early; a whole one counts them, and the errors of `scorer`."""
+        skipped = self.source.skipped  # by a whole pass
+        tally = Tally()
         try:
-            for block in self.watched("verdict"):
-                yield self._batch(block, self._labels(block))
+            for block in self.watched(doing):
+                batch = self._batch(block, self._labels(block))
+                predicted = None if scorer is None else scorer.predict(batch.X)
+                kept = slice(None) if batch.order is None else batch.order
+                tally.add(batch.labels[kept], None if predicted is None else predicted[kept])
+                yield batch
+            self.tallied = tally
         finally:
             self.source.skipped = skipped
 
@@ -337,6 +353,8 @@ def fit(
     elif classes.n_classes < 2:
         raise KeyboardInterrupt  # nothing has been learned yet
     trainer.model.resize(source.features.n_columns)
+    if not examples.can_repeat and classes.seen is not None:
+        run.in_runs = classes.seen.are_long
     return Learned(trainer.model, classes.labels, examples.scaling, run)
 
 

@@ -283,7 +283,7 @@ class Scorer:
     """Fixed weights, ready to predict; safe to share between threads."""
 
     def __init__(self, native: _core.Learner, n_classes: int) -> None:
-        self._native, self.n_classes = native, n_classes
+        self.native, self.n_classes = native, n_classes
 
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
@@ -333,7 +333,7 @@ class Scorer:
         jobs = threads(n_jobs)
         # A native learner counts its fallbacks, so every thread needs a separate one.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        calls = [partial(loop, self._native.view(), rows, *part, out) for part in pairwise(cuts)]
+        calls = [partial(loop, self.native.view(), rows, *part, out) for part in pairwise(cuts)]
         try:
             for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
@@ -490,6 +490,10 @@ class Model:
         rows = [learner.used() for learner in self.learners]
         known = [used for used in rows if used is not None]
         return None if len(known) < len(rows) else np.unique(np.concatenate(known))
+
+    def predictor(self) -> Scorer:
+        """A scorer with the weights that predict."""
+        return self.scorer(averaged=self.averages)
 
     def scorer(self, *, averaged: bool) -> Scorer:
         """A scorer with the last or the averaged weights."""

@@ -93,17 +93,19 @@ def fit(options: Options) -> int:
                 test = open_for_tagger(tagger, options.test, options, labelled=True)
                 tested = score_file(tagger, test, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
-        _show(learned, path, tested, chosen, options.json)
+        _show(learned, path, tested, chosen, options)
     if not interrupted:
         return DONE
     output.note(f"interrupted; what had been learned so far is saved in {path}.")
     return INTERRUPTED
 
 
-def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | None, as_json: bool) -> None:
+def _show(
+    learned: Tagger, path: Path, tested: TagScores | None, chosen: str | None, options: opt.Options
+) -> None:
     report = learned.report
     assert report is not None
-    if as_json:
+    if options.json:
         templates = templates_of(learned)
         output.write_json(
             {
@@ -118,10 +120,12 @@ def _show(learned: Tagger, path: Path, tested: TagScores | None, chosen: str | N
             }
         )
         return
-    lines = str(report).split("\n")
+    lines = output.report_lines(report, verbose=options.verbose)
+    if tested is not None:
+        at = next(k for k, line in enumerate(lines) if line.startswith("  verdict "))
+        test = [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(headlines(tested))]
+        lines[at:at] = test
     if chosen is not None:
         lines.append(f"  {'templates':<10} {chosen}, the default for such files; --templates sets others")
-    if tested is not None:
-        lines += [f"  {'test' if k == 0 else '':<10} {text}" for k, text in enumerate(headlines(tested))]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)

@@ -271,3 +271,32 @@ def recipe(
             )
         )
     return out
+
+
+def columns_of(features: NamedFeatures, names: list[str], kinds: list[tuple[str, str]]) -> list[Column]:
+    """The columns of a table as features of a model that was learned from lines with names.
+
+    A column c of numbers is the feature c, and any other value v the feature c=v; so is a number if the model
+    knows c only with values. A column that is missing is an error, unless names are hashed.
+    """
+    known = set() if features.hashed else set(features.kept_names())
+    prefixes = {name[:k] for name in known for k, mark in enumerate(name) if mark == "="}
+    there = set(names)
+    missing: dict[str, None] = {}
+    for name in known:
+        if name not in there and not any(name[:k] in there for k, mark in enumerate(name) if mark == "="):
+            missing[name.partition("=")[0]] = None
+    if missing:
+        shown = sorted(missing)
+        raise ValueError(
+            f"{'the column' if len(shown) == 1 else 'the columns'} {listed(shown)} "
+            f"{'is' if len(shown) == 1 else 'are'} missing; there are {listed(names)}"
+        )
+    columns = []
+    for name, (kind, type_) in zip(names, kinds, strict=True):
+        if not features.hashed and name not in known and name not in prefixes:
+            kind = "ignored"
+        elif kind != "number" or (name not in known and name in prefixes):
+            kind = "category"
+        columns.append(Column(name, kind, type_))
+    return columns

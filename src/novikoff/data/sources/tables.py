@@ -33,7 +33,7 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.columnar import ColumnarFile
-from novikoff.data.sources.columns import TableFeatures, recipe
+from novikoff.data.sources.columns import TableFeatures, columns_of, recipe
 from novikoff.data.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.data.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.data.sources.encoding import (
@@ -176,10 +176,10 @@ class TableSource(Source):
         PARAMETERS["rounding"].check(rounding)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
-        if features is not None and not isinstance(features, TableFeatures):
+        if features is not None and not isinstance(features, TableFeatures | NamedFeatures):
             raise ValueError(
-                f"the model's features are of kind {features.kind!r}, but a table needs features of kind "
-                "'table': the model was trained on another format."
+                "the model's columns are numbered, as in LIBSVM text, and have no names that a table's could "
+                "match: it was trained on another format."
             )
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
@@ -204,7 +204,7 @@ class TableSource(Source):
                     delimiter=delimiter,
                     quote=('"' if self.format == "csv" else None) if quote == "" else quote,
                     newlines_in_values=bool(newlines_in_values),
-                    known=features,
+                    known=features if isinstance(features, TableFeatures) else None,
                     label=label,
                 )
                 names, has_names, kinds = self._look.names, self._look.has_header, self._look.kinds
@@ -229,6 +229,17 @@ class TableSource(Source):
                     has_names=has_names,
                     ngrams=int(ngrams),
                     vocabulary=NamedFeatures(hash_bits=hash_bits, seed=seed),
+                )
+            elif isinstance(features, NamedFeatures):
+                features = _of_names(
+                    features,
+                    names,
+                    kinds,
+                    has_names,
+                    label,
+                    weight,
+                    ignore,
+                    label_optional=self._label_optional,
                 )
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
@@ -463,6 +474,32 @@ def _recognised(format: str | None, name: str, head: bytes) -> str:
     if ending := re.search(r"\.(csv|tsv|tab)\b", name.lower()):
         return "csv" if ending[1] == "csv" else "tsv"
     return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+
+
+def _of_names(
+    features: NamedFeatures,
+    names: list[str],
+    kinds: list[tuple[str, str]],
+    has_names: bool,
+    label: Any,
+    weight: Any,
+    ignore: Any,
+    *,
+    label_optional: bool,
+) -> TableFeatures:
+    """A table's columns for a model that was learned from lines with names, such as JSON lines."""
+    if not has_names:
+        raise ValueError("the model's features have names, but the columns of the table have none")
+    if label_optional and label not in names:
+        label = None
+    made = recipe(
+        names, kinds, True, label=label, weight=weight, ignore=ignore, label_optional=label_optional
+    )
+    fixed = {c.name for c in made if c.kind in ("label", "weight", "ignored")}
+    free = [(name, kind) for name, kind in zip(names, kinds, strict=True) if name not in fixed]
+    found = {c.name: c for c in columns_of(features, [name for name, _ in free], [kind for _, kind in free])}
+    columns = [found.get(column.name, column) for column in made]
+    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features)
 
 
 def _need_pyarrow() -> None:
