@@ -154,8 +154,10 @@ class Perceptron(LinearClassifier):
     def fit_source(self, source: Source, classes: Any = None) -> Self:
         """Learn from files of any size, block by block.
 
-        Rows are visited in the order of the source, regardless of `order`, and every epoch reads it again;
-        the weights equal those of `order="cyclic"` on the same rows in memory. `early_stopping` is not
+        Every epoch reads the source again: with `order="riffle"` at many places at once, after a pass that
+        finds all columns and classes, and otherwise in its own order. The weights equal those of "riffle" or
+        "cyclic" on the same rows in memory. What can be read only in its order, such as a compressed file
+        without a cache, is not riffled; the report says which order it was. `early_stopping` is not
         possible. Sample weights come from the source.
 
         Parameters
@@ -186,10 +188,11 @@ class Perceptron(LinearClassifier):
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             declared = None if classes is None else list(classes)
-            plan, settings = Plan.of(self, order="cyclic", ask=ask), Settings.of(self)
+            order = "riffle" if self.order == "riffle" else "cyclic"
+            plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
             learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
             self._set_source(source.features, learned.model.n_features, learned.classes)
-            learned.run.as_given = True
+            learned.run.as_given = learned.order == "cyclic"
             self._set_run(learned.model, learned.run)
             if learned.run.interrupted:
                 raise KeyboardInterrupt
