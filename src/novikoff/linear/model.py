@@ -84,7 +84,7 @@ class LinearModel(RowModel):
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
-        return self.model.coef(averaged=self.model.settings.average)
+        return self.model.coef(averaged=self.model.averages)
 
     def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
         """The features with the largest positive weights for a class, and these weights, largest first."""
@@ -150,7 +150,7 @@ class LinearModel(RowModel):
         """The scorer of the current weights; remade after further learning."""
         now = self._now()
         if self._scorer is None or self._scorer[0] != now:
-            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+            self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
     def _shown(self) -> dict[str, str]:
