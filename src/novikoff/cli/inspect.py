@@ -162,7 +162,7 @@ def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
     used, intercept = len(linear.used_weights()[0]), linear.weights()[1]
     facts = [
         ("features", f"{linear.model.n_features:,} ({_features(linear)}), {used:,} with a weight"),
-        ("weights", "the mean over all visits" if linear.model.settings.average else "the last ones"),
+        ("weights", "the mean over all visits" if linear.model.averages else "the last ones"),
     ]
     if linear.scaling is not None:
         facts.append(("scaling", linear.scaling.kind))

@@ -82,7 +82,7 @@ class LinearModel(RowModel):
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
-        return self.model.coef(averaged=self.model.settings.average)
+        return self.model.coef(averaged=self.model.averages)
 
     def used_weights(self) -> tuple[Indices, Floats]:
         """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
@@ -136,7 +136,7 @@ class LinearModel(RowModel):
         """The scorer of the current weights; remade after further learning."""
         now = self._now()
         if self._scorer is None or self._scorer[0] != now:
-            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+            self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
     def _shown(self) -> dict[str, str]:
