@@ -282,13 +282,14 @@ def bias_square(settings: Settings) -> Enclosure:
 class Scorer:
     """Fixed weights, ready to predict; safe to share between threads."""
 
-    def __init__(self, native: _core.Learner, n_classes: int) -> None:
+    def __init__(self, native: _core.Learner, n_classes: int, weights: Floats, bias: Floats) -> None:
         self.native, self.n_classes = native, n_classes
+        self.weights, self.bias = weights, bias  # in a learner's layout
 
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
         """The learner's last weights, not copied."""
-        return cls(learner.native.view(), learner.n_classes)
+        return cls(learner.native.view(), learner.n_classes, learner.weights, learner.bias)
 
     @classmethod
     def from_weights(cls, coef: Floats, intercept: Floats, used: Indices | None = None) -> Scorer:
@@ -313,7 +314,7 @@ class Scorer:
         native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
             native.measure_norm_of(used)
-        return cls(native, n_classes)
+        return cls(native, n_classes, weights, bias)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
         """The exact class of each row."""
