@@ -42,7 +42,7 @@ KEPT = ["--checkpoint", "kept", "--every", "100", "--resume"]
 JOBS: dict[str, list[str]] = {
     "checkpoint": [*FIT, "--scale", "maxabs", *KEPT],
     "cache": [*FIT, "--cache"],
-    "cache and checkpoint": [*FIT, "--cache", "--rule", "pa1", *KEPT],
+    "cache and checkpoint": [*FIT, "--cache", "--rule", "pa1", "--order", "riffle", *KEPT],
     "cache of a table": ["fit", "train.csv", "--text", "note", "--epochs", "3", "--cache", "--quiet"],
     "budget": [
         "fit",

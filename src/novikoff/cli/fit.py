@@ -65,7 +65,7 @@ def fit(options: Options) -> int:
 
     kernel_fit.settle(options)
     dask_fit.settle(options)
-    in_memory = options.order != "cyclic" or options.early_stopping
+    in_memory = options.order not in ("cyclic", "riffle") or options.early_stopping
     in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
     files = ByteStream(options.data)  # checks that they exist
     if options.test:
@@ -82,6 +82,11 @@ def fit(options: Options) -> int:
     source = open_to_learn(options) if options.dask is None else None
     if source is not None and not quiet:
         columns.note_doubts(source)
+    if source is not None and options.order == "riffle" and not in_memory and source.only_in_order:
+        options.order = "cyclic"
+        if not quiet and (source.can_reread or "order" in options.given):
+            remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
+            output.note(f"{source.only_in_order}: rows are visited in their order, not riffled{remedy}.")
     made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
@@ -109,7 +114,7 @@ def fit(options: Options) -> int:
                 scaling=done.scaling,
                 parameters=made,
                 run=done.run,
-                order=plan.order,
+                order=done.order,
             )
         elif in_memory:
             rows = kernel_fit.read_rows(source, classes, **how)
@@ -129,7 +134,8 @@ def fit(options: Options) -> int:
             learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
             skipped = source.skipped  # in the last pass
-    runs = not in_memory and classes.seen is not None and classes.seen.are_long
+    in_order = options.order == "cyclic" and not in_memory
+    runs = in_order and classes.seen is not None and classes.seen.are_long
     if source is not None:
         strict.check_met(options, classes, whole_test=whole_test)
         if options.write_schema is not None:
@@ -172,9 +178,9 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
             )
     if options.resume and options.checkpoint is None:
         raise UsageError("needs --checkpoint FOLDER, the place to resume from.", "--resume")
-    if options.checkpoint is not None and (options.order != "cyclic" or options.early_stopping):
+    if options.checkpoint is not None and in_memory:
         what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
-        raise UsageError(f"is only possible with --order cyclic, not with {what}.", "--checkpoint")
+        raise UsageError(f"is only possible with --order cyclic or riffle, not with {what}.", "--checkpoint")
     if not files.can_reread:
         for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
             if given:

@@ -48,7 +48,7 @@ from novikoff.data.sources.encoding import (
 from novikoff.data.sources.facts import MOST, doubts_of
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.source import Skipped, Source, ending
-from novikoff.data.sources.text import check_columns, no_rows
+from novikoff.data.sources.text import NoRows, TextPlace, check_columns, no_rows
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
 from novikoff.parameters.common import PARAMETERS
@@ -120,6 +120,8 @@ class TableSource(Source):
         The most columns that rows may require.
     max_line, max_expansion :
         As in `ByteStream`.
+    id : str or int, default None
+        A column whose values are kept as the `ids` of blocks.
 
     Examples
     --------
@@ -163,6 +165,7 @@ class TableSource(Source):
         max_line: int = MAX_LINE,
         max_columns: int = MAX_COLUMNS,
         max_expansion: int = MAX_EXPANSION,
+        id: str | int | None = None,
     ) -> None:
         _need_pyarrow()
         for name, value, low in (
@@ -192,10 +195,11 @@ class TableSource(Source):
         self.skipped, self.rounded = Skipped(), Rounding()
         self._rounding = rounding
         self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
-        self._block_size, self._n_jobs = int(block_size), n_jobs
+        self._block_size, self._n_jobs, self.jobs = int(block_size), n_jobs, threads(n_jobs)
         self._skip_lines, self._max_columns = int(skip_lines), int(max_columns)
         head, is_whole = self._stream.beginning(HEAD, self._skip_lines, 2)
         self.format = _recognised(format, self._stream.names[0], head)
+        self._readers: dict[int, LineReader] = {}  # of each file, for `again`
         self._look: Look | None = None
         self._first: ColumnarFile | None = None  # of a pipe
         try:
@@ -250,11 +254,14 @@ class TableSource(Source):
                     ignore,
                     label_optional=self._label_optional,
                 )
+            if id is not None:
+                features = features.with_id(names, id)
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
             self._stream.close()
             name, message = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
-            raise ValueError(f"{name}{message.removeprefix(name)}.") from None
+            found = NoRows if isinstance(error, NoRows) else ValueError
+            raise found(f"{name}{message.removeprefix(name)}.") from None
         self.features: TableFeatures = features
         self._asked = asked
         if self.can_reread:
@@ -276,6 +283,27 @@ class TableSource(Source):
 
         cells = self._first_cells([columns[k].name for k in wanted]) if look is None else look.cells(wanted)
         return doubts_of([columns[k] for k in wanted], cells.columns, where)
+
+    @property
+    def only_in_order(self) -> str:
+        if self._look is None:
+            return f"{self.name} is {self.format}"
+        if self._look.dialect.newlines_in_values and self._look.dialect.quote:
+            return f"a row of {self.name} may have several lines"
+        return self._stream.only_in_order
+
+    def again(self, place: TextPlace) -> Block:
+        name = self._stream.names[place.file]
+        lines = self._stream.again(*place[:3])
+        parsed = self._parse(self._readers[place.file], lines, lines.text, 0)
+        if parsed.local is None or parsed.problem is not None:
+            raise ValueError(f"{name}: the file has changed since it was first read; start again.")
+        X = placed(parsed.local, self.features)
+        where = partial(_line, name, place.first_line, parsed.lines)
+        return Block(X, parsed.labels, parsed.weights, 0, where, place)
+
+    def divide(self, size: int) -> None:
+        self._block_size = min(self._block_size, size)
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         self.skipped, self.rounded = Skipped(), Rounding()
@@ -299,7 +327,9 @@ class TableSource(Source):
                 self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
             X = placed(part.local, self.features)
             check_columns(self.features, self._max_columns, partial(part.where, X.shape[0] - 1))
-            yield Block(X, part.labels, part.weights, part.consumed, part.where)
+            block = Block(X, part.labels, part.weights, part.consumed, part.where, part.place)
+            block.ids = part.local.row_ids
+            yield block
             if buffers is not None and part.local.dense is not None:
                 buffers.give_back(part.local.dense)
         if part is None:
@@ -351,6 +381,7 @@ class TableSource(Source):
                 at, before = end, before + 1
             if reader is None and names is not None:
                 reader = self._reader(file, names, buffers)
+                self._readers[file] = self._reader(file, names, Buffers())  # whose rows are kept
             yield lines, reader, text[at:], before
 
     def _reader(self, file: int, names: list[str], buffers: Buffers) -> LineReader:
@@ -375,7 +406,7 @@ class TableSource(Source):
         self, reader: LineReader | None, lines: Lines, text: bytes | memoryview, before: int
     ) -> ParsedLines:
         parsed = ParsedLines() if reader is None or not len(text) else reader(text)
-        parsed.before = before
+        parsed.before, parsed.size = before, len(text)
         if isinstance(text, memoryview):
             text.release()
             self._stream.release(lines)
@@ -463,6 +494,7 @@ class _Read:
     consumed: int
     where: Callable[[int], str]
     rounded: BlockRounding
+    place: TextPlace | None = None
 
 
 class _Place:
@@ -488,7 +520,10 @@ class _Place:
             raise ValueError(f"{name}, line {self._lines + 1}: {lines.problem}.")
         if parsed.local is not None and parsed.n_rows:
             where = partial(_line, name, first, parsed.lines)
-            yield _Read(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded)
+            place = TextPlace(lines.file, lines.at + lines.size - parsed.size, parsed.size, first)
+            yield _Read(
+                *(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded, place)
+            )
 
 
 def _line(name: str, first: int, lines: Any, row: int) -> str:
