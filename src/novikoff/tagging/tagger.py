@@ -192,11 +192,6 @@ class Tagger:
         """The labels of one sentence."""
         return self.predict([sentence])[0]
 
-    def __repr__(self) -> str:
-        shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
-        shown["classes"] = reprlib.repr(self.classes.tolist())
-        return f"Tagger({', '.join(map('='.join, shown.items()))})"
-
     def predict_k(self, X: Any, k: int, n_jobs: int | None = None) -> list[list[tuple[list[Any], float]]]:
         """For each sentence the k best labellings with their scores, best first.
 
