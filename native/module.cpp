@@ -12,6 +12,7 @@ void bind_learner(nb::module_&);
 void bind_loops(nb::module_&);
 void bind_margins(nb::module_&);
 void bind_online(nb::module_&);
+void bind_one_row(nb::module_&);
 void bind_voted(nb::module_&);
 void bind_winnow(nb::module_&);
 void bind_budget(nb::module_&);
@@ -101,6 +102,7 @@ NB_MODULE(NOVIKOFF_MODULE, m) {
     bind_loops(m);
     bind_margins(m);
     bind_online(m);
+    bind_one_row(m);
     bind_voted(m);
     bind_winnow(m);
     bind_asking(m);

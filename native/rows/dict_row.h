@@ -12,57 +12,16 @@
 #include "exact/python_number.h"
 #include "linear/loops.h"
 #include "rows/feature_table.h"
+#include "rows/gathered_row.h"
 
 namespace novikoff {
 
 namespace nb = nanobind;
 
-template <class... A>
-[[noreturn]] void fail(PyObject* type, const char* format, A... arguments) {
-    PyErr_Format(type, format, arguments...);
-    throw nb::python_error();
-}
-
-// Why an example is refused. It is thrown where no foreign code may run, and becomes an error when whatever
-// the example added has been undone: the message asks its objects for their repr.
-struct Refusal {
-    PyObject* type;
-    const char* format;  // of key and value, or of the number
-    nb::object key, value;
-    long long number = 0;
-
-    [[noreturn]] void raise() const {
-        if (key.is_valid()) fail(type, format, key.ptr(), value.is_valid() ? value.ptr() : Py_None);
-        fail(type, format, number);
-    }
-};
-
-// One row as the loops see a matrix. Its indices are distinct but in no order: decisions are exact
-// and updates go element by element, so the order cannot matter.
-struct OneRow {
-    struct Row : SparseRow<double, int64_t> {
-        bool valid(int64_t) const { return true; }
-    };
-    Row row;
-
-    int64_t lookahead() const { return 1; }
-    const Row& operator[](int64_t) const { return row; }
-    template <bool Binary, class Ahead>
-    const Row& approach(int64_t, const Ahead&) const {
-        return row;
-    }
-};
-
-class DictRow {
+class DictRow : public GatheredRow {
     const bool hashed;
     const uint64_t mask, seed;
     std::string text;  // a name's bytes, to be hashed
-    struct Mark {
-        uint64_t row;
-        int64_t index, place;
-    };
-    std::vector<Mark> marks;
-    uint64_t rows_merged = 0;
 
     // The dict that the row at hand came from, while all its features are known: predicting and then
     // learning the same example reads it once. Its version changes whenever the dict does, and no
@@ -134,43 +93,11 @@ class DictRow {
         return j;
     }
 
-    // Several names may lead to one index: their values are added, in the order of the dict.
-    void merge() {
-        size_t size = 16;
-        while (size < 2 * size_t(stored)) size *= 2;
-        if (marks.size() < size) marks.assign(size, {0, 0, 0}), rows_merged = 0;
-        ++rows_merged;
-        int64_t n = 0;
-        for (int64_t k = 0; k < stored; ++k) {
-            size_t at = size_t(table_key.word(uint64_t(indices[k])));
-            while (at &= marks.size() - 1, marks[at].row == rows_merged && marks[at].index != indices[k])
-                ++at;
-            if (marks[at].row == rows_merged) {
-                double& v = values[size_t(marks[at].place)];
-                v += values[k];
-                if (!std::isfinite(v))
-                    throw Refusal{PyExc_ValueError,
-                                  "features that share index %lld add up to more than a float can hold",
-                                  {},
-                                  {},
-                                  (long long)indices[k]};
-                largest = std::max(largest, std::fabs(v));
-                continue;
-            }
-            marks[at] = {rows_merged, indices[k], n};
-            indices[n] = indices[k];
-            values[n++] = values[k];
-        }
-        stored = n;
-    }
-
     // Fills the current row; false when a key or value must be converted first. `next` gives one
     // key and value after the other; keys are str or int, values float, int or str.
     template <class Next>
     bool gather_from(Next&& next, size_t size, bool add, bool repeats) {
-        if (values.size() < size) values.resize(size), indices.resize(size);
-        stored = 0;
-        largest = 0;
+        begin_row(size);
         all_known = true;
         PyObject *key, *value;
         auto refuse = [&](const char* format) {
@@ -198,13 +125,20 @@ class DictRow {
                 all_known = false;
                 continue;
             }
-            largest = std::max(largest, std::fabs(v));
-            indices[stored] = j;
-            values[stored++] = v;
+            push(j, v);
         }
         if (repeats || hashed) merge();
         return true;
     }
+
+  public:
+    FeatureTable table;
+
+    // Without bits every feature has its own index; with them all share 2^bits.
+    DictRow(std::optional<int> bits, uint64_t seed)
+        : hashed(bits.has_value()), mask(bits ? (uint64_t(1) << *bits) - 1 : 0), seed(seed) {}
+
+    int64_t features() const { return hashed ? int64_t(mask + 1) : int64_t(table.names.size()); }
 
     static nb::object plain_key(PyObject* key) {
         if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key)) return nb::borrow(key);
@@ -245,21 +179,6 @@ class DictRow {
         fail(PyExc_TypeError, "feature %R: a value is a number or a str, got %s", key,
              Py_TYPE(value)->tp_name);
     }
-
-  public:
-    // the row at hand
-    std::vector<double> values;
-    std::vector<int64_t> indices;
-    int64_t stored = 0;
-    double largest = 0;  // |value|
-    FeatureTable table;
-
-    // Without bits every feature has its own index; with them all share 2^bits.
-    DictRow(std::optional<int> bits, uint64_t seed)
-        : hashed(bits.has_value()), mask(bits ? (uint64_t(1) << *bits) - 1 : 0), seed(seed) {}
-
-    int64_t features() const { return hashed ? int64_t(mask + 1) : int64_t(table.names.size()); }
-    OneRow row() const { return {{{values.data(), indices.data(), stored}}}; }
 
     static void check_dict(PyObject* x) {
         if (!PyDict_Check(x))

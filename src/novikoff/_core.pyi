@@ -173,6 +173,27 @@ class OnlineLearner:
     @property
     def radius_(self) -> float: ...
 
+class RowReader:
+    def __init__(
+        self,
+        n_columns: int,
+        first: int | None = None,
+        names: tuple[NDArray[np.uint8], Order] | None = None,
+        hashing: tuple[int, int] | None = None,
+        table: Sequence[tuple[str, str, int]] | None = None,
+    ) -> None: ...
+    def read(self, x: object) -> Any: ...
+
+class RowPredictor:
+    def __init__(
+        self,
+        reader: RowReader,
+        learner: Learner,
+        labels: list[Any],
+        scaling: tuple[str, Floats, Floats] | None = None,
+    ) -> None: ...
+    def predict(self, x: object) -> object: ...
+
 class Hypotheses:
     def __init__(
         self,
@@ -432,6 +453,7 @@ class TaggerScorer:
     def __init__(self, emissions: Emissions, transitions: Floats, allowed: Allowed) -> None: ...
     def tag(self, sentences: Sentences, begin: int, end: int, out: Labels) -> None: ...
     def through(self, sentences: Sentences, begin: int, end: int, out: Floats) -> None: ...
+    def k_best(self, sentences: Sentences, begin: int, end: int, k: int) -> tuple[Order, Floats, Labels]: ...
     def gaps(self, sentences: Sentences, labels: Labels, begin: int, end: int, out: Floats) -> None: ...
 
 class Tokens:

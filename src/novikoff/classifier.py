@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from novikoff.data.arrays import check_mapped, exact_rows, in_memory_order, is_readable, with_one_index_width
 from novikoff.data.labels import Classes, check_labels, number
+from novikoff.data.named_rows import NamedRows, encoded_frame, is_records, rows_by_name
 from novikoff.data.rounding import Rounding
 from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features, NamedFeatures, NumberedFeatures
@@ -32,6 +33,7 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
     """Abstract: a classifier with parameters from `novikoff.parameters`; it reads X and y for the core."""
 
     _classes: Classes
+    features_: Features
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -39,6 +41,10 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------------------
     def _read(self, X: Any, *, reset: bool) -> Any:
         """`X` ready for the core: X itself if it can be read in place, else one copy."""
+        if isinstance(X, NamedRows):
+            X = X.X
+        elif not reset:
+            X = self._by_name(X)
         check_mapped(X)
         if (
             not reset
@@ -70,10 +76,25 @@ class RowClassifier(ClassifierMixin, BaseEstimator):
             )
         return X
 
+    def _to_learn(self, X: Any, *, begun: bool = False) -> Any:
+        """Rows to learn from: a frame with columns that are not numbers as its features and their rows."""
+        return X if begun else encoded_frame(X, self.rounding)
+
+    def _by_name(self, X: Any) -> Any:
+        """Frames and dicts as rows over the columns of the model, matched by name; others unchanged."""
+        features = vars(self).get("features_")
+        if features is None and (is_records(X) or "feature_names_in_" in vars(self)):
+            features = self._features(self.n_features_in_)
+        return X if features is None else rows_by_name(X, features, self.rounding)
+
     def _set_features(self, raw: Any, X: Any) -> None:
         if hasattr(self, "features_"):  # from an earlier fit on a source
             del self.features_
         self.n_features_in_ = X.shape[1]
+        if isinstance(raw, NamedRows):
+            self.features_ = raw.features
+            self.feature_names_in_ = np.array(raw.features.names(range(X.shape[1])), dtype=object)
+            return
         names = _get_feature_names(raw)
         if names is not None:
             self.feature_names_in_ = names
@@ -231,3 +252,10 @@ def read_labels(y: Any) -> Any:
     if y.ndim != 1:
         y = np.asarray(column_or_1d(y, warn=True))
     return check_labels(y)
+
+
+def names_of(features: Features) -> Any:
+    """The names of the columns, as an estimator has them; None if they have none."""
+    if features.kind == "numbered" or features.hashed:  # hashed columns have no names
+        return None
+    return np.array(features.names(range(features.n_columns)), dtype=object)

@@ -15,10 +15,10 @@ from novikoff.data.sources.block import by_name
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
+from novikoff.training.tally import Score
 
 if TYPE_CHECKING:
-    from novikoff.kernel.model import KernelModel
-    from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 
 @dataclass
@@ -50,6 +50,12 @@ class Evaluation:
     @property
     def accuracy(self) -> float:
         return 1 - self.errors / self.n_rows
+
+    @property
+    def score(self) -> Score:
+        """The errors beside the size of the most frequent class."""
+        largest = max(int(self.confusion.sum(axis=1).max()), *self.unknown.values(), 0)
+        return Score(self.errors, self.n_rows, largest)
 
     def by_class(self) -> list[dict[str, Any]]:
         """Precision, recall and F1 of each class; None instead of a division by 0."""
@@ -95,7 +101,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: LinearModel | KernelModel,
+    model: RowModel,
     source: Source,
     rename: Renaming | None = None,
     *,

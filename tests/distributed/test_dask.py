@@ -226,7 +226,7 @@ def test_the_bound_of_mcdonald_hall_and_mann(client, mixing):
     assert model.mixed_mistakes_ < model.n_updates_ <= 5 * R**2 / gamma**2
     assert model.history_[-1]["shard_updates"] == [0] * 5
     report = model.report()
-    assert "Σ μ·mistakes" in str(report) and "5 shard(s)" in str(report)
+    assert "Σ μ·mistakes" in report.in_full() and "5 shard(s)" in report.in_full()
     assert report.bound_lower <= R**2 / gamma**2 * (1 + 1e-9)
     assert report.mixed <= report.bound_upper
 

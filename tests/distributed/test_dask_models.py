@@ -250,7 +250,7 @@ def test_the_bound_of_mixing_holds_for_sentences(client):
     assert model.verdict_ == "separated" and model.converged_ and model.training_errors_ is not None
     assert 0 < model.margin_ <= model.margin_upper_
     assert 0 < model.mixed_mistakes_ * model.margin_**2 <= model.radius_**2
-    report = str(model.report())
+    report = model.report().in_full()
     assert "4 shard(s)" in report and "Σ μ·mistakes" in report
 
 

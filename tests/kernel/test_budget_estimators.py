@@ -42,7 +42,7 @@ def test_fit_within_the_budget(policy):
     assert model.n_updates_ >= model.n_mistakes_ > 20 and len(model.history_) == 3
     assert sum(r["mistakes"] for r in model.history_) == model.n_mistakes_
     assert not policy.startswith("projectron") or model.score(X, y) > 0.8
-    assert "KernelPerceptron" in str(model.report())
+    assert "KernelPerceptron" in model.report().in_full()
     assert model.radius_ == 1.0 and model.verdict_ == "undecided"
     assert not hasattr(model, "update_order_") and not hasattr(model, "update_visits_")
 

@@ -197,7 +197,7 @@ def test_fit_source(tmp_path):
     other = KernelPerceptron(budget=15, max_epochs=3, random_state=0, order="cyclic").fit(X, y)
     assert np.array_equal(model.decision_function(X), other.decision_function(X))
     assert model.classes_.tolist() == [0, 1, 2] and model.features_.names([0, 8]) == ["f0", "f8"]
-    assert model.n_features_in_ == 9 and "rows in the order of arrival" in str(model.report())
+    assert model.n_features_in_ == 9 and "rows in the order of arrival" in model.report().in_full()
     model.save(tmp_path / "m.novikoff")
     loaded = KernelPerceptron.load(tmp_path / "m.novikoff")
     assert loaded.feature_names_in_.tolist() == [f"f{j}" for j in range(9)]

@@ -346,6 +346,6 @@ def test_no_warning_from_large_numbers():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelPerceptron("monotone_conjunction", max_epochs=3).fit(X, [0, 1, 0, 1])
-        text = str(model.report())
+        text = model.report().in_full()
     assert "nan" not in text and "R = 2^1500" in text and model.log2_radius_ == 1500.0
     assert model.report().bound_lower == 0.0  # nothing is known

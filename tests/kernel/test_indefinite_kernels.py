@@ -30,7 +30,7 @@ def test_no_norm_of_an_indefinite_kernel_proves_that_rows_are_inseparable():
     model = fitted(gram, y, fit_intercept=False)
     assert separable(np.array(gram), y)
     assert model.verdict_ == "undecided" and model.margin_upper_ == math.inf
-    assert "nothing separates" not in str(model.report())
+    assert "nothing separates" not in model.report().in_full()
 
 
 def test_brackets_of_an_indefinite_kernel_do_not_cross():
@@ -39,7 +39,7 @@ def test_brackets_of_an_indefinite_kernel_do_not_cross():
     report = model.report()
     assert model.verdict_ == "separated" and model.margin_ <= model.margin_upper_
     assert report.bound_lower <= report.bound_upper == math.inf
-    assert "(R/γ)² is not stated: the kernel is not positive semidefinite" in str(report)
+    assert "(R/γ)² is not stated: the kernel is not positive semidefinite" in report.in_full()
 
 
 def test_what_is_said_of_symmetric_matrices_is_true():
@@ -63,10 +63,10 @@ def test_what_is_said_of_symmetric_matrices_is_true():
 
 
 def test_the_assumption_is_named_where_it_cannot_be_checked():
-    assert "given a positive semidefinite kernel" in str(fitted([[2.0, 0], [0, 2]], [0, 1]).report())
+    assert "given a positive semidefinite kernel" in fitted([[2.0, 0], [0, 2]], [0, 1]).report().in_full()
     assert fitted([[1.0, 1], [1, 1]], [0, 1], fit_intercept=False).verdict_ == "inseparable"
     known = KernelPerceptron("linear", fit_intercept=True, order="cyclic").fit([[1.0, 0], [-1, 0]], [1, 0])
-    assert "semidefinite" not in str(known.report())
+    assert "semidefinite" not in known.report().in_full()
 
 
 def test_a_margin_within_rounding_is_not_shown_as_infinite():
@@ -75,7 +75,7 @@ def test_a_margin_within_rounding_is_not_shown_as_infinite():
         warnings.simplefilter("ignore")
         model = KernelPerceptron("linear", fit_intercept=False, ties="mistake", order="cyclic")
         report = model.fit([[1 / 3], [0.3]], [1, 0]).report()
-    assert "inf" not in str(report) and report.values_rounded
+    assert "inf" not in report.in_full() and report.values_rounded
 
 
 def test_the_radius_remembers_rows_that_caused_no_update():

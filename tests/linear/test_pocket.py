@@ -99,7 +99,7 @@ def test_separable_rows_end_the_fit():
     model = Pocket(random_state=0, max_epochs=1000).fit(X, y)
     assert model.converged_ and model.n_errors_ == 0 and model.risk_ == 0.0
     assert model.verdict_ == "separated" and 0 < model.margin_ <= model.margin_upper_
-    assert "Pocket" in str(model.report())
+    assert "Pocket" in model.report().in_full()
 
 
 def test_weights_decide_which_errors_count():

@@ -277,8 +277,8 @@ def test_training_errors_are_of_the_way_of_predicting():
     X, y = SIX, SIX_Y
     ways = ("voted", "averaged", "last")
     fitted = {w: VotedPerceptron(predict_with=w, order="cyclic", max_epochs=9).fit(X, y) for w in ways}
-    assert fitted["voted"].training_errors_ is None and fitted["last"].training_errors_ == 0
-    assert fitted["averaged"].training_errors_ == (fitted["averaged"].predict(X) != y).sum()
+    for model in fitted.values():
+        assert model.training_errors_ == (model.predict(X) != y).sum()
     assert "separated" in str(fitted["voted"].report())
 
 
@@ -416,8 +416,8 @@ def test_unseparated_data_are_said_to_be():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         VotedPerceptron(order="cyclic").fit(SIX, SIX_Y)
-        with pytest.raises(ConvergenceWarning, match="not separated"):
-            VotedPerceptron(max_epochs=2).fit(np.vstack([SIX, SIX]), np.concatenate([SIX_Y, -SIX_Y]))
+        with pytest.raises(ConvergenceWarning, match="The training rows"):
+            VotedPerceptron().fit(np.vstack([SIX, SIX]), np.concatenate([SIX_Y, -SIX_Y]))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -154,7 +154,7 @@ def test_the_largest_counters_go_on(tmp_path):
     facts["model"]["parts"][0] |= dict.fromkeys(("visits", "mistakes", "updates", "most_stored"), 1 << 62)
     write_file(tmp_path / "m", facts, arrays, "model")
     model = Perceptron.load(tmp_path / "m").partial_fit(np.ones((3, 3)), ["ham", "spam", "ham"])
-    assert model._model.total("visits") == (1 << 62) + 3 and str(model.report())
+    assert model._model.total("visits") == (1 << 62) + 3 and model.report().in_full()
 
 
 # ---- JSON --------------------------------------------------------------------------------------------

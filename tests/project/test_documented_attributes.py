@@ -326,7 +326,9 @@ def test_a_loaded_model_is_what_it_was(case: str, tmp_path: Any) -> None:
     model.save(tmp_path / "m")
     again = type(model).load(tmp_path / "m")
     check_same(again, model, rows, but=lost)
-    assert str(again.report())
+    assert not hasattr(model, "report") or again.report().in_full()
+    if not hasattr(model, "partial_fit"):
+        return
     for one in (model, again):
         one.partial_fit(rows[::-1], labels[::-1])
     check_same(again, model, rows, but=lost)

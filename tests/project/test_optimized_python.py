@@ -39,7 +39,7 @@ y = [-1, 1, 1, -1, -1, 1]
 three = [0, 1, 2, 0, 0, 2]
 
 def lines(report):
-    return [line for line in str(report).splitlines() if " s" not in line]
+    return [line for line in report.in_full().splitlines() if " s" not in line]
 
 for model in (
     Perceptron(random_state=0), Perceptron("pa1", average=True, random_state=0), Pocket(random_state=0),

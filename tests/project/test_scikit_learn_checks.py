@@ -12,6 +12,8 @@ REASONS = {
     "check_sample_weight_equivalence_on_sparse_data": "as for dense data",
     "check_class_weight_classifiers": "a perceptron stops moving once a class's rows are right, so even "
     "an extreme weight need not make it predict that class nearly always",
+    "check_dataframe_column_names_consistency": "the columns of a frame are found by their names, so that "
+    "neither their order nor further columns are an error; tests/data/test_rows_by_name.py has what is",
 }
 
 

@@ -281,7 +281,7 @@ def test_inexact_decoders_are_consistent_at_best_and_found_out():
     X, Y, _ = separable_sequences(2)
     declared = StructuredPerceptron(Plainly(exact=False), random_state=0).fit(X, Y)
     assert declared.converged_ and declared.verdict_ == "consistent"
-    assert declared.report().bound_upper == math.inf and "may miss the best" in str(declared.report())
+    assert declared.report().bound_upper == math.inf and "may miss the best" in declared.report().in_full()
 
     class Careless(Plainly):
         """Says that it is exact, but looks at half of the outputs, and at the others only in the end."""
@@ -314,4 +314,4 @@ def test_ties_are_carried_on_to_a_strict_witness_or_stay_undecided():
     assert model.margin_ <= 2 / math.sqrt(2)
     nothing = StructuredPerceptron(Multiclass(("a", "b"), fit_intercept=False)).fit([[0.0]], ["a"])
     assert nothing.verdict_ == "undecided" and nothing.training_errors_ == 0
-    assert "has the same score" in str(nothing.report())
+    assert "has the same score" in nothing.report().in_full()

@@ -21,10 +21,10 @@ def test_the_margin_of_parts_is_said_to_be_one():
     model = StructuredPerceptron(Steps(width=1), order="cyclic").fit([0], [("a", "a")])
     report = model.report()
     assert model.margin_upper_ < 100 and report.updates == 2 and model.radius_**2 < 2 * 100**2 + 1
-    told = dict(report._lines())
+    told = dict(report.proof.lines)
     assert "where γ is also the margin over parts of outputs" in told["bound"]
     assert "where γ is also the margin over parts of outputs" in told["margin"]
-    assert told["errors"] == "0 on the training examples"
+    assert report.training == (0, report.n_rows, None)
 
 
 def test_invalid_updates_are_the_reason_why_no_bound_is_stated():
@@ -40,4 +40,4 @@ def test_invalid_updates_are_the_reason_why_no_bound_is_stated():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = StructuredPerceptron(Trap(width=1, update="standard")).fit(["x"], [("N", "N")])
-    assert model.n_invalid_ and "is not stated: some updates used outputs" in str(model.report())
+    assert model.n_invalid_ and "is not stated: some updates used outputs" in model.report().in_full()

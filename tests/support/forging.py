@@ -256,7 +256,7 @@ def steps(path: Path) -> Iterator[str]:
         tree = [[("the", "DT"), ("dog", "NN"), ("barks", "VB")]]
         structured.predict(tree)
         yield "predict"
-        str(structured.report())
+        structured.report().in_full()
         yield "report"
         structured.partial_fit(tree, [[0, 1, 1]])
         yield "learn"
@@ -270,7 +270,7 @@ def steps(path: Path) -> Iterator[str]:
         if row is not None:
             loaded.predict(row)
             yield "predict"
-        inspect._lines(loaded, path, 5)
+        inspect._lines(loaded, path, 5, verbose=True)
         inspect._facts(loaded, path, 5)
         yield "inspect"
         loaded.save(again)
@@ -282,7 +282,7 @@ def steps(path: Path) -> Iterator[str]:
             estimator.partial_fit(row, estimator.classes_[:1])
             estimator.predict(row)
             yield "learn"
-            str(estimator.report())
+            estimator.report().in_full()
             estimator.save(again)
             yield "save again"
 

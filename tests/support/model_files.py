@@ -27,9 +27,12 @@ from novikoff import (
     OnlineKernelPerceptron,
     OnlinePerceptron,
     Perceptron,
+    Pocket,
     SequenceTagger,
     StructuredPerceptron,
     Templates,
+    VotedPerceptron,
+    Winnow,
     structured,
     theory,
 )
@@ -85,7 +88,7 @@ def counts(model: Any) -> Seen:
     names = ("n_mistakes_", "n_updates_", "n_epochs_", "converged_", "verdict_", "training_errors_")
     found = {name: getattr(model, name) for name in names if hasattr(model, name)}
     found["history"] = [{k: v for k, v in r.items() if k != "seconds"} for r in model.history_]
-    assert str(model.report())
+    assert model.report().in_full()
     return found
 
 
@@ -113,7 +116,7 @@ def see_rows(path: Path, *, format: str) -> Seen:
         "weights": model.weights(),
     }
     seen["names"] = model.features.names(range(model.features.n_columns))
-    assert str(model.report)
+    assert model.report.in_full()
     return seen
 
 
@@ -126,6 +129,22 @@ def see_kernel(path: Path, *, X: Any = X, y: Any = TWO) -> Seen:
     if model.kernel != "precomputed":
         model.partial_fit(X[::-1], y[::-1])
         seen["learned on"] = [np.atleast_2d(model.dual_coef_), model.support_, model.n_mistakes_]
+    return seen
+
+
+def see_estimator(path: Path, *, cls: Any, y: Any = TWO) -> Seen:
+    """An estimator whose model differs from that of `Perceptron`."""
+    model = cls.load(path)
+    names = ("n_mistakes_", "n_updates_", "training_errors_", "n_promotions_", "survived_", "risk_")
+    seen = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    seen |= {"classes": model.classes_, "coef": model.coef_, "intercept": model.intercept_}
+    seen |= {"predictions": model.predict(BITS), "scores": model.decision_function(BITS)}
+    loaded: Any = novikoff.load_model(path)
+    assert (loaded.predict(BITS) == model.predict(BITS)).all()
+    assert (loaded.scores(BITS) == model.decision_function(BITS)).all()
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(BITS[::-1], y[::-1])
+        seen["learned on"] = [model.coef_, model.intercept_, model.n_mistakes_, model.predict(BITS)]
     return seen
 
 
@@ -260,6 +279,13 @@ def structure(problem: Any, examples: Any, outputs: Any, **parameters: Any) -> K
     return write, partial(see_structured, examples=examples, outputs=outputs)
 
 
+def estimator(cls: Any, y: Any = TWO, **parameters: Any) -> Kind:
+    def write(path: Path) -> None:
+        cls(**{"random_state": 0, "max_epochs": 5} | parameters).fit(BITS, y).save(path)
+
+    return write, partial(see_estimator, cls=cls, y=y)
+
+
 def as_text(path: Path) -> None:
     from novikoff.linear.text import to_text
 
@@ -328,6 +354,14 @@ KINDS: dict[str, Kind] = {
     "linear-shuffled": linear(THREE, order="shuffle", early_stopping=True, validation_fraction=0.25),
     "linear-from-given-weights": (linear_from_given_weights, see_linear),
     "linear-frozen": (frozen, see_linear),
+    "voted-two": estimator(VotedPerceptron),
+    "voted-three": estimator(VotedPerceptron, THREE, rule="pa1"),
+    "voted-averaged": estimator(VotedPerceptron, predict_with="averaged"),
+    "pocket-two": estimator(Pocket),
+    "pocket-three": estimator(Pocket, THREE, ratchet=False),
+    "winnow-two": estimator(Winnow),
+    "winnow-three": estimator(Winnow, THREE, threshold=1.5, eliminate=True),
+    "winnow-balanced": estimator(Winnow, alpha=1.5, balanced=True),
     "rows-libsvm-standard": command("libsvm", "--scale", "standard", "--average"),
     "rows-libsvm-maxabs": command("libsvm", "--scale", "maxabs"),
     "rows-libsvm-unit": command("libsvm", "--scale", "unit"),

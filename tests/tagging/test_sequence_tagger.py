@@ -309,7 +309,7 @@ def test_mistakes_keep_to_the_bound_of_collins(seed, n_words, average):
 def test_a_run_that_is_not_separated_says_so():
     model = SequenceTagger(random_state=0, max_epochs=3).fit(X, Y)
     assert model.verdict_ == "undecided"
-    assert "undecided" in str(model.report())
+    assert "undecided" in model.report().in_full()
     assert model.training_errors_ == sum(a != b for a, b in zip(model.predict(X), Y, strict=True))
 
 

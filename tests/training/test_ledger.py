@@ -212,7 +212,7 @@ def test_given_weights_are_no_run_from_zero():
     assert found["novikoff"].made is None and found["novikoff"].holds is None
     assert found["novikoff"].missing == STARTED_ELSEWHERE and STARTED_ELSEWHERE in str(found)
     assert all(bound.made is None for bound in found) and "online-to-batch" not in {b.name for b in found}
-    assert "not stated: the run started from given weights" in str(model.report())
+    assert "not stated: the run started from given weights" in model.report().in_full()
     model.set_params(warm_start=True).fit(SIX, SIX_Y)  # goes on from there
     assert model.report().missing == STARTED_ELSEWHERE and model.margin_upper_ == math.inf
 
@@ -271,7 +271,7 @@ def test_passive_aggressive_rules_with_weights_up_to_one_state_no_theorem():
     model = Perceptron("pa", max_epochs=200).fit(X, y, sample_weight=weights)
     report = model.report()
     assert report.missing == WEIGHTED and (report.bound_lower, report.bound_upper) == (0.0, math.inf)
-    assert "not stated: rows had weights" in str(report)
+    assert "not stated: rows had weights" in report.in_full()
     assert not Perceptron("pa").fit(X, y, sample_weight=np.ones(30)).report().missing
 
 
@@ -308,7 +308,7 @@ def test_a_warm_start_on_other_rows_brackets_nothing():
     report = model.report()
     assert report.missing == OTHER_ROWS and report.margin_upper == model.margin_upper_ == math.inf
     assert (report.bound_lower, report.bound_upper) == (0.0, math.inf)
-    assert "(R/γ)² is not stated: the model was also trained on other rows" in str(report)
+    assert "(R/γ)² is not stated: the model was also trained on other rows" in report.in_full()
     again = Perceptron(order="cyclic", warm_start=True, fit_intercept=False).fit(hard, [0, 1])
     again.fit(hard, [0, 1])  # the same rows: stated over both
     assert not again.report().missing and again.report().mistakes <= again.report().bound_upper
@@ -370,7 +370,7 @@ def test_a_model_file_keeps_the_ledger(tmp_path):
     model.save(tmp_path / "m.novikoff")
     again = Perceptron.load(tmp_path / "m.novikoff")
     assert again._model.ledger == model._model.ledger
-    assert str(again.report()).splitlines()[6] == str(model.report()).splitlines()[6]
+    assert again.report().proof.lines[2] == model.report().proof.lines[2]
     assert bounds(SIX, SIX_Y, again)["novikoff"].made == model.n_mistakes_
 
 

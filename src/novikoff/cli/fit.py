@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from novikoff.cli import dask_fit, kernel_fit, output, progress
+from novikoff.cli import columns, dask_fit, kernel_fit, output, progress, strict
 from novikoff.cli import options as opt
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.inputs import open_labelled, open_to_learn
@@ -22,10 +23,22 @@ if TYPE_CHECKING:
     from novikoff.linear.model import LinearModel
 
 
+SCHEMA = opt.file_option(
+    "schema",
+    "Kinds of a table's columns by their names, as one JSON object: number, category, text, date, timestamp, "
+    "time, duration, label, weight or ignored. Other columns are read as they are without it.",
+    "FILE",
+)
+WRITE_SCHEMA = opt.file_option("write_schema", "Write the kinds of all columns to this file.", "FILE")
+DRY_RUN = opt.flag(
+    "dry_run", "Read the first rows; show columns, classes and plan; learn nothing, and write no model."
+)
+
+
 @command(
     opt.TO_LEARN,
     groups={
-        "Options": (opt.TEST, opt.SAVED_AS),
+        "Options": (opt.TEST, opt.SAVED_AS, SCHEMA, WRITE_SCHEMA, DRY_RUN),
         "Learning": opt.LEARNING,
         "Epochs and their order": opt.PASSES,
         "Kernels": opt.KERNELS,
@@ -52,7 +65,7 @@ def fit(options: Options) -> int:
 
     kernel_fit.settle(options)
     dask_fit.settle(options)
-    in_memory = options.order != "cyclic" or options.early_stopping
+    in_memory = options.order not in ("cyclic", "riffle") or options.early_stopping
     in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
     files = ByteStream(options.data)  # checks that they exist
     if options.test:
@@ -61,10 +74,25 @@ def fit(options: Options) -> int:
     _settle(options, files, in_memory, quiet)
     path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
     made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
+    strict.check_effects(options)
+    strict.check_declared(options)
+    if options.dry_run:
+        columns.dry_run(options, open_to_learn(options, labelled=False), path)
+        return DONE
     source = open_to_learn(options) if options.dask is None else None
+    if source is not None and not quiet:
+        columns.note_doubts(source)
+    if source is not None and options.order == "riffle" and not in_memory and source.only_in_order:
+        options.order = "cyclic"
+        if not quiet and (source.can_reread or "order" in options.given):
+            remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
+            output.note(f"{source.only_in_order}: rows are visited in their order, not riffled{remedy}.")
     made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
+    whole_test = not options.test
+    if options.test and source is not None:
+        whole_test = strict.check_test(options, source, classes.rename)
     learned: LinearModel | KernelModel
     with progress.bar(not quiet, options.max_epochs) as watch:
         after_epoch = None
@@ -86,7 +114,7 @@ def fit(options: Options) -> int:
                 scaling=done.scaling,
                 parameters=made,
                 run=done.run,
-                order=plan.order,
+                order=done.order,
             )
         elif in_memory:
             rows = kernel_fit.read_rows(source, classes, **how)
@@ -106,7 +134,12 @@ def fit(options: Options) -> int:
             learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
             skipped = source.skipped  # in the last pass
-    runs = not in_memory and classes.seen is not None and classes.seen.are_long
+    in_order = options.order == "cyclic" and not in_memory
+    runs = in_order and classes.seen is not None and classes.seen.are_long
+    if source is not None:
+        strict.check_met(options, classes, whole_test=whole_test)
+        if options.write_schema is not None:
+            columns.write_schema(options.write_schema, source)
     learned.save(path)
     assert learned.run is not None
     interrupted = learned.run.interrupted
@@ -121,12 +154,7 @@ def fit(options: Options) -> int:
                 tests = open_labelled(path, options.test, opt.row_options(options, opt.READING))
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
-        _show(learned, skipped, path, tested, runs, options.json)
-    if not quiet and (runs or (source is not None and not in_memory and _is_misled(learned, tested))):
-        why = "rows of one class are grouped together" if runs else "the test is far worse than training"
-        output.note(
-            f"{why}: this order of rows may give poor weights; --order shuffle reads all rows into memory."
-        )
+        _show(learned, skipped, path, tested, runs, options)
     if not interrupted:
         return DONE
     how_to = " --resume continues from the last checkpoint." if checkpoint and checkpoint.exists() else ""
@@ -150,9 +178,9 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
             )
     if options.resume and options.checkpoint is None:
         raise UsageError("needs --checkpoint FOLDER, the place to resume from.", "--resume")
-    if options.checkpoint is not None and (options.order != "cyclic" or options.early_stopping):
+    if options.checkpoint is not None and in_memory:
         what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
-        raise UsageError(f"is only possible with --order cyclic, not with {what}.", "--checkpoint")
+        raise UsageError(f"is only possible with --order cyclic or riffle, not with {what}.", "--checkpoint")
     if not files.can_reread:
         for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
             if given:
@@ -179,27 +207,21 @@ def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:
     return checkpoint
 
 
-def _is_misled(learned: LinearModel | KernelModel, tested: Evaluation | None) -> bool:
-    """Whether the training mistakes of the last epoch were far fewer than the test errors."""
-    if tested is None or learned.run is None or not learned.history:
-        return False
-    mistaken: float = learned.history[-1]["mistakes"] / max(learned.run.n_rows, 1)
-    return 1 - tested.accuracy > 2 * mistaken + 0.1
-
-
 def _show(
     learned: LinearModel | KernelModel,
     skipped: Skipped,
     path: Path,
     tested: Evaluation | None,
     runs: bool,
-    as_json: bool,
+    options: Options,
 ) -> None:
     from novikoff.linear.model import LinearModel
 
     report = learned.report
     assert report is not None
-    if as_json:
+    if tested is not None:
+        report = replace(report, test=tested.score)
+    if options.json:
         output.write_json(
             {
                 "model": str(path),
@@ -209,16 +231,16 @@ def _show(
                 "history": learned.history,
                 "test": None if tested is None else tested.to_dict(),
                 "labels_in_runs": runs,
+                "columns": columns.column_facts(learned.features),
                 "skipped": {"count": skipped.count, "first": skipped.first},
                 "parameters": learned.parameters,
             }
         )
         return
-    lines = str(report).split("\n")
+    lines = output.report_lines(report, verbose=options.verbose)
+    lines += columns.column_lines(learned.features)
     if not isinstance(learned, LinearModel):
         lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
-    if tested is not None:
-        lines.append(f"  {'test':<10} {output.headline(tested)}")
     lines += output.skipped_lines(skipped)
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from novikoff.data.sources.source import Source
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 
 def open_data(data: list[str], **options: Any) -> Source:
@@ -30,9 +31,14 @@ def open_data(data: list[str], **options: Any) -> Source:
         ) from None
 
 
-def open_to_learn(options: Options) -> Source:
+def open_to_learn(options: Options, *, labelled: bool = True) -> Source:
     """The files of a command that learns; `--cache` keeps a copy that later passes read."""
-    source = open_data(options.data, **row_options(options))
+    from novikoff.cli.columns import read_schema
+
+    given = row_options(options)
+    if (path := getattr(options, "schema", None)) is not None:
+        given["schema"] = read_schema(path)
+    source = open_data(options.data, labelled=labelled, **given)
     if options.cache:
         from novikoff.data.sources.cache import cached
 
@@ -41,7 +47,7 @@ def open_to_learn(options: Options) -> Source:
 
 
 def open_for_model(
-    model: LinearModel | KernelModel, data: list[str], given: dict[str, Any], *, labelled: bool = True
+    model: RowModel, data: list[str], given: dict[str, Any], *, labelled: bool = True
 ) -> Source:
     """The files as a source of rows for the model; `given` are the reading options that were changed.
 
@@ -56,12 +62,15 @@ def open_for_model(
     if format is None or format == made:
         format = made
         given = reading_of_model(model.parameters) | given
+    elif made == "jsonl" and format in ("csv", "tsv", "parquet", "arrow"):  # whose columns have these names
+        kept = reading_of_model(model.parameters)
+        given = {name: kept[name] for name in ("label",) if name in kept} | given
     return open_data(data, format=format, features=model.features, labelled=labelled, **given)
 
 
 def open_labelled(
     path: Path, data: list[str], given: dict[str, Any], relabel: dict[str, str] | None = None
-) -> tuple[LinearModel | KernelModel, Source, Renaming]:
+) -> tuple[RowModel, Source, Renaming]:
     """A saved model, files to compare it with, and the renaming of their labels."""
     from novikoff.loading import load_classifier
 
@@ -82,7 +91,7 @@ def reading_of_model(parameters: dict[str, Any]) -> dict[str, Any]:
 SAVED_ELSEWHERE = {"format", "skip_bad_lines", "n_features", "seed", "hash_bits", "zero_based", "max_columns"}
 
 
-def renaming_for_model(model: LinearModel | KernelModel, first: dict[str, str]) -> Renaming:
+def renaming_for_model(model: RowModel, first: dict[str, str]) -> Renaming:
     """The renaming that maps labels to the model's classes; `first` is applied first."""
     from novikoff.data.labels import Renaming
 
@@ -112,9 +121,14 @@ def open_for_certificate(
 
 def model_of(path: Path | None) -> LinearModel | KernelModel | None:
     """The model in a file, if one is given."""
+    from novikoff.kernel.model import KernelModel
+    from novikoff.linear.model import LinearModel
     from novikoff.loading import load_classifier
 
-    return None if path is None else load_classifier(path)
+    model = None if path is None else load_classifier(path)
+    if model is not None and not isinstance(model, LinearModel | KernelModel):
+        raise ValueError(f"{path} holds a {model.name}; only linear and kernel models are certified.")
+    return model
 
 
 def read_all(source: Source, blocks: list[Block] | None = None) -> Block:

@@ -12,6 +12,7 @@ from novikoff.cli.parser import command
 if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
+    from novikoff.training.row_model import RowModel
 
 MANY = 20  # the most classes that are listed with their features
 
@@ -22,6 +23,7 @@ MANY = 20  # the most classes that are listed with their features
         "Options": (
             value_option("top", "Features to show per class, the heaviest first.", 10, kind=int, metavar="N"),
             option("trust_patterns", TAG_TABLE),
+            option("verbose", help="Show what is proved about the model, too."),
             flag("json", "Write one JSON object, with all classes, to standard output."),
         )
     },
@@ -45,24 +47,22 @@ def inspect(options: Options) -> None:
         if options.json:
             output.write_json(facts(tagger, path, top))
         else:
-            output.say(lines(tagger, path, top))
+            output.say(lines(tagger, path, top, verbose=options.verbose))
         return
     model = load_classifier(path)
     if options.json:
         output.write_json(_facts(model, path, top))
     else:
-        output.say(_lines(model, path, top))
+        output.say(_lines(model, path, top, verbose=options.verbose))
 
 
-def _features(model: LinearModel | KernelModel) -> str:
+def _features(model: RowModel) -> str:
     state = model.features.state()[0]
     bits = state.get("hash_bits")
     return f"{model.features.kind}, hashed to {bits} bits" if bits else model.features.kind
 
 
-def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, Any]:
-    from novikoff.linear.model import LinearModel
-
+def _facts(model: RowModel, path: Path, top: int) -> dict[str, Any]:
     return {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -73,8 +73,21 @@ def _facts(model: LinearModel | KernelModel, path: Path, top: int) -> dict[str, 
         "parameters": model.parameters,
         "report": None if model.report is None else model.report.to_dict(),
         "history": model.history,
-        **(_linear_facts(model, top) if isinstance(model, LinearModel) else _kernel_facts(model)),
+        **_own_facts(model, top),
     }
+
+
+def _own_facts(model: RowModel, top: int) -> dict[str, Any]:
+    """What only models of this family have."""
+    from novikoff.linear.model import LinearModel
+
+    if isinstance(model, LinearModel):
+        return _linear_facts(model, top)
+    from novikoff.kernel.model import KernelModel
+
+    return (
+        _kernel_facts(model) if isinstance(model, KernelModel) else {"n_features": model.features.n_columns}
+    )
 
 
 def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
@@ -84,7 +97,7 @@ def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
         "n_features": linear.model.n_features,
         "intercept": linear.weights()[1].tolist(),
         "top_features": [
-            {"class": label, "features": linear.top_features(label, top)} for label in linear.classes.tolist()
+            {"class": label, "features": found} for label, found in linear.top_features(top).items()
         ]
         if top
         else [],
@@ -109,34 +122,47 @@ def _kernel_facts(model: KernelModel) -> dict[str, Any]:
     return facts | {"budget": dual.budget, "budget_policy": dual.policy}
 
 
-def _lines(model: LinearModel | KernelModel, path: Path, top: int) -> list[str]:
+def _lines(model: RowModel, path: Path, top: int, *, verbose: bool) -> list[str]:
     from novikoff.data.labels import as_text
     from novikoff.linear.model import LinearModel
 
     names = [as_text(c) for c in model.classes.tolist()]
     shown = ", ".join(names[:MANY]) + (f" and {len(names) - MANY:,} more" if len(names) > MANY else "")
     facts = [("file", f"{path} ({output.size_of(path)})"), ("classes", f"{len(names)}: {shown}")]
-    facts += _linear_lines(model) if isinstance(model, LinearModel) else _kernel_lines(model)
+    facts += _own_lines(model)
     facts.append(("made with", output.made_with(model.parameters, TABLE)))
     report = model.report
     plain = (
         f"{model.name}(rule={model.model.settings.rule!r})" if isinstance(model, LinearModel) else model.name
     )
-    lines = str(report).split("\n") if report is not None else [plain]
+    lines = output.report_lines(report, verbose=verbose) if report is not None else [plain]
     lines += [f"  {name:<10} {text}" for name, text in facts]
     if top and isinstance(model, LinearModel):
         for label, name in list(zip(model.classes.tolist(), names, strict=True))[:MANY]:
             lines += ["", f"for {name}:"]
-            found = model.top_features(label, top)
+            found = model.top_features(top, label)[label]
             lines += [f"  {weight:>12.6g}  {feature}" for feature, weight in found] or ["  no feature"]
     return lines
+
+
+def _own_lines(model: RowModel) -> list[tuple[str, str]]:
+    """What only models of this family have."""
+    from novikoff.linear.model import LinearModel
+
+    if isinstance(model, LinearModel):
+        return _linear_lines(model)
+    from novikoff.kernel.model import KernelModel
+
+    if isinstance(model, KernelModel):
+        return _kernel_lines(model)
+    return [("model", repr(model)), ("features", f"{model.features.n_columns:,} ({_features(model)})")]
 
 
 def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
     used, intercept = len(linear.used_weights()[0]), linear.weights()[1]
     facts = [
         ("features", f"{linear.model.n_features:,} ({_features(linear)}), {used:,} with a weight"),
-        ("weights", "the mean over all visits" if linear.model.settings.average else "the last ones"),
+        ("weights", "the mean over all visits" if linear.model.averages else "the last ones"),
     ]
     if linear.scaling is not None:
         facts.append(("scaling", linear.scaling.kind))

@@ -43,7 +43,7 @@ CLUSTER = ("dask", "mixing", "n_shards")
 OUTPUT = ("quiet", "json")
 TAG_READING = ("format", "label", "n_jobs")
 TAG_LEARNING = (
-    *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "hash_bits"),
+    *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "learn_as", "hash_bits"),
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
 )
 
@@ -63,6 +63,7 @@ METAVARS = {
     "classes": "LABELS|grow",
     "dask": "ADDRESS|local",
     "gamma": "scale|auto|NUMBER",
+    "k_best": "K",
     "max_expansion": "TIMES",
     "max_line": "BYTES",
     "positive": "LABEL",
@@ -140,7 +141,7 @@ READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number
 
 def _kind(parameter: Parameter) -> type:
     """The type of a parameter's value: the first of which the table accepts an example."""
-    for kind, examples in ((bool, (True,)), (float, (0.5, 1.5)), (int, (1, 2))):
+    for kind, examples in ((bool, (True,)), (float, (0.5, 0.75, 1.5)), (int, (1, 2))):
         if any(map(parameter.legal, examples)):
             return kind
     return str

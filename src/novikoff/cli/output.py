@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
     from novikoff.parameters.parameter import Parameter
+    from novikoff.training.report import Report
 
 FULL_MATRIX = 12  # the most classes whose whole confusion matrix is shown
 SHOWN = 3  # skipped lines
@@ -116,10 +117,20 @@ def skipped_lines(skipped: Skipped) -> list[str]:
     return lines
 
 
+def report_lines(report: Report, *, verbose: bool = False) -> list[str]:
+    """A report in the words of the command line; `verbose`: with what is proved."""
+    from novikoff.cli.errors import as_options
+
+    advice = as_options(report.advice).replace("`", "")
+    shown = report.in_full() if verbose else str(report)
+    return [advice.join(line.split(report.advice)) if advice else line for line in shown.split("\n")]
+
+
 def headline(evaluation: Evaluation) -> str:
     """Accuracy in one line."""
-    right = f"{100 * evaluation.accuracy:.2f} % correct"
-    return f"{right}: {evaluation.errors:,} errors on {evaluation.n_rows:,} rows"
+    from novikoff.training.report import score_text
+
+    return score_text(evaluation.score)
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:

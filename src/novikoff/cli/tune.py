@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,8 @@ def _show(
 ) -> None:
     report = model.report
     assert report is not None
+    if tested is not None:
+        report = replace(report, test=tested.score)
     if options.json:
         output.write_json(
             {
@@ -132,9 +135,7 @@ def _show(
             }
         )
         return
-    lines = [_head(result, options), *_lines(result.table), "", *str(report).split("\n")]
-    if tested is not None:
-        lines.append(f"  {'test':<10} {output.headline(tested)}")
+    lines = [_head(result, options), *_lines(result.table), "", *output.report_lines(report)]
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)
 

@@ -184,6 +184,7 @@ class Renaming:
 
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
+    met: set[str] = field(default_factory=set, compare=False, repr=False)  # labels before their renaming
 
     def __call__(self, labels: Given) -> Given:
         """The new labels: numbers if all of them still are numbers.
@@ -196,8 +197,10 @@ class Renaming:
         if not self.replace and self.positive is None:
             return labels
         if isinstance(labels, TextLabels):
+            self.met.update(map(str, labels.texts))
             return TextLabels.coded(labels.codes, [self._new(text) for text in labels.texts])
         found, places = np.unique(labels, return_inverse=True)
+        self.met.update(map(as_text, found.tolist()))
         new = [self._new(as_text(label)) for label in found.tolist()]
         if self.positive is None and labels.dtype.kind == "f":
             try:
@@ -217,6 +220,7 @@ class LabelRuns:
     def __init__(self) -> None:
         self.counts = np.zeros(0, dtype=np.int64)
         self.changes = 0
+        self.last = -1  # the class of the last row
 
     def add(self, places: Ints) -> None:
         """Count consecutive rows."""
@@ -224,10 +228,14 @@ class LabelRuns:
         counts[: len(self.counts)] += self.counts
         self.counts = counts
         self.changes += int(np.count_nonzero(places[1:] != places[:-1]))
+        if len(places):
+            self.changes += self.last not in (-1, places[0])
+            self.last = int(places[-1])
 
     def turn(self) -> None:
         """Make the only class so far the second of two."""
         self.counts = np.concatenate([[0], self.counts])
+        self.last = 1
 
     @property
     def are_long(self) -> bool:
@@ -303,10 +311,24 @@ class StreamClasses:
         """Refuse rows of one class only."""
         met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
         if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
+            self._check_positive(name)
             only = as_text(self.labels[met[0]])
             renamed = "" if self.rename == Renaming() else " (as renamed)"
             raise ValueError(
                 f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
+            )
+
+    def _check_positive(self, name: str) -> None:
+        from novikoff.data.sources.columns import listed, nearest
+
+        wanted, labels = (
+            self.rename.positive,
+            sorted({self.rename.replace.get(a, a) for a in self.rename.met}),
+        )
+        if wanted is not None and wanted not in labels:
+            raise ValueError(
+                f"{name}: positive={wanted!r} is not one of the labels{nearest(wanted, labels)}: "
+                f"{listed(labels)}."
             )
 
     def _check_kind(self, labels: Given, where: Callable[[int], str]) -> None:

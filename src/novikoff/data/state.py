@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data.arrays import IN_PLACE, SPARSE_IN_PLACE
 from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import text_array
 from novikoff.data.zero_tables import Indices, used_rows
@@ -169,3 +170,48 @@ def _believe(cls: Any, what: str, facts: Facts, arrays: Arrays, **how: Any) -> A
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"its {what} cannot be read ({type(error).__name__}: {reason})") from None
+
+
+# ---- rows in their storage format ----------------------------------------------------------------------
+def check_numbers(support: Indices, n_rows: int) -> None:
+    """Check that the supports' numbers are distinct rows of those ever given."""
+    if len(support) and (
+        support.min() < 0 or support.max() >= n_rows or len(np.unique(support)) < len(support)
+    ):
+        raise ValueError(f"the supports' numbers are not distinct ones below {n_rows:,}")
+
+
+def sparse_state(name: str, rows: Any) -> Arrays:
+    """The arrays of CSR rows."""
+    return {f"{name}.{part}": getattr(rows, part) for part in ("data", "indices", "indptr")}
+
+
+def dense_from_state(arrays: Arrays, name: str, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Dense rows, in one of the types that are read in place."""
+    return checks.array(arrays, name, _type(arrays, name, IN_PLACE), shape)
+
+
+def sparse_from_state(arrays: Arrays, name: str, shape: tuple[int, int]) -> Any:
+    """The CSR rows with this `sparse_state`, whose columns are in order."""
+    import scipy.sparse as sp
+
+    m, d = shape
+    data = checks.array(arrays, f"{name}.data", _type(arrays, f"{name}.data", SPARSE_IN_PLACE), (None,))
+    width = _type(arrays, f"{name}.indices", (np.dtype(np.int32), np.dtype(np.int64)))
+    indices = checks.array(arrays, f"{name}.indices", width, (len(data),))
+    indptr = checks.array(arrays, f"{name}.indptr", width, (m + 1,))
+    if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
+        raise ValueError("the rows of the supports do not begin and end where their values do")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < d:
+        raise ValueError(f"the supports have columns that are not from 0 to {d - 1}")
+    starts = np.zeros(len(data) + 1, dtype=bool)
+    starts[indptr] = True
+    if not (starts[1:-1] | (np.diff(indices) > 0)).all():
+        raise ValueError("the columns of a support are not in order")
+    return sp.csr_array((data, indices, indptr), shape=shape)
+
+
+def _type(arrays: Arrays, name: str, known: tuple[Any, ...]) -> type:
+    """The type of an array if it is `known`; otherwise the first known type, for the error message."""
+    dtype = arrays[name].dtype if name in arrays else known[0]
+    return (dtype if dtype in known else known[0]).type

@@ -30,7 +30,8 @@ from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.streaming import SourceExamples
-from novikoff.training.weights import Floats, Ints, Model, Settings, Weights, width
+from novikoff.training.tally import Tally
+from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights, width
 
 
 # ---- shards --------------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ class LinearMethod(Method):
     def shape(self) -> tuple[int, int, int]:
         """Of the table: weights and perhaps sums; the learners' features and biases; classes."""
         learners, classes = (self.n_classes, 2) if self._apart else (1, self.n_classes)
-        return 1 + self.settings.average, learners * (self.n_features + 1), width(classes)
+        return 1 + bool(self.settings.average), learners * (self.n_features + 1), width(classes)
 
     def table(self) -> Table:
         """A new table of zeros."""
@@ -216,11 +217,10 @@ class LinearMethod(Method):
         def find(learner: Weights, part: int, **how: bool) -> Found:
             return smallest_of_all(ask("smallest", part, learner.bias, how), stop=how.get("stop", True))
 
-        def errors(_: Model) -> int | None:
-            found = ask("errors")
-            return None if None in found else sum(found)
+        def tally(scorer: Scorer | None) -> Tally:
+            return sum(ask("tally", scorer is not None), start=Tally())
 
-        judge(self.model(table, standing.parts), run, find, errors)
+        judge(self.model(table, standing.parts), run, find, tally)
 
     def smallest(
         self, shard: Shard, table: Table, standing: Standing, part: int, bias: Floats, how: dict[str, bool]
@@ -234,12 +234,12 @@ class LinearMethod(Method):
         learner.reset_norm()
         return smallest(model, shard.examples(Plan(), model), learner, part, **how)
 
-    def errors(self, shard: Shard, table: Table, standing: Standing) -> int | None:
-        """The number of a shard's rows that the averaged weights get wrong."""
+    def tally(self, shard: Shard, table: Table, standing: Standing, count_errors: bool) -> Tally:
+        """A shard's rows by class, and perhaps the errors of the weights that predict."""
         if not shard.n_rows:
-            return 0
+            return Tally()
         model = self.model(table, standing.parts)
-        return shard.examples(Plan(), model).errors(model)
+        return shard.examples(Plan(), model).tally(model.predictor() if count_errors else None)
 
     def square(self, part: Table, begin: int) -> float:
         """‖w‖² of the rows of the table from `begin` on; each bias is divided by its coordinate's size."""

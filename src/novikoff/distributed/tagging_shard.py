@@ -26,6 +26,7 @@ from novikoff.tagging.sequences import Ids, Sequences
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
+from novikoff.training.tally import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,8 @@ class ChainMethod(Method):
         run.consistent = calm or all(one.consistent for one in found)
         upto = next((k for k, one in enumerate(found, 1) if one.verdict != "separated"), len(found))
         run.margin = min(one.margin for one in found[:upto])  # as if the shards were visited in sequence
-        run.training_errors = sum(ask("errors"))
+        sentences, tallies = zip(*ask("errors"), strict=True)
+        run.note(sum(tallies, start=Tally()), sum(sentences))
 
     def verdict(self, shard: SentenceShard, table: Table, standing: Standing) -> Run:
         """Whether the last weights separate a shard's sentences, and by how much."""
@@ -146,8 +148,8 @@ class ChainMethod(Method):
         tagging.judge(last, shard.x, shard.labels, run)
         return run
 
-    def errors(self, shard: SentenceShard, table: Table, standing: Standing) -> int:
-        """The number of a shard's sentences that the weights used by `predict` get wrong."""
+    def errors(self, shard: SentenceShard, table: Table, standing: Standing) -> tuple[int, Tally]:
+        """The number of a shard's sentences that the weights used by `predict` get wrong, and its tokens."""
         return tagging.errors(tagging.scorer(self.weights(table, standing)), shard.x, shard.labels)
 
 

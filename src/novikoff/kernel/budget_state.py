@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from novikoff.data.state import check_numbers
 from novikoff.kernel.budget import BudgetModel, restored
 from novikoff.kernel.state import (
-    check_numbers,
     kernel_from_state,
     kernel_state,
     vectors_from_state,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from novikoff.data.state import check_numbers
 from novikoff.kernel.dual_model import DualModel
 from novikoff.kernel.state import (
-    check_numbers,
     kernel_from_state,
     kernel_state,
     vectors_from_state,

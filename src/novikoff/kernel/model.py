@@ -26,7 +26,7 @@ from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Ints
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class KernelModel(RowModel):
     """The content of a model file of a kernel perceptron.
 
@@ -88,7 +88,12 @@ class KernelModel(RowModel):
         """The report of the run that made it."""
         if self.run is None:
             return None
-        return kernel_settings.report(self.dual, self.run, self.name, self.order, self.n_features)
+        shown = self.name, self.order, self.n_features, self.predict_with
+        return kernel_settings.report(self.dual, self.run, *shown)
+
+    def _shown(self) -> dict[str, str]:
+        own = {"kernel": repr(self.dual.kernel.title), "n_supports": str(len(self.dual.support))}
+        return super()._shown() | own | {"predict_with": repr(self.predict_with)}
 
     # -- predicting
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
@@ -103,12 +108,15 @@ class KernelModel(RowModel):
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _rows(self, X: Any) -> Any:
-        X = read_matrix(X)
-        if len(X.shape) != 2 or X.shape[1] != self.n_features:
-            expected = f"rows of {self.n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = read_matrix(self._matrix(X))
         X = X if self.scaling is None else self.scaling.transform(X)
         return sound(read_matrix(X))  # scaled rows come as a block
+
+    def _no_weights(self) -> str:
+        return (
+            f"a kernel model has no weight per feature: a score is a sum over its {len(self.dual.support):,} "
+            "supports, so there are no top features, and no row is a sum over its features."
+        )
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:

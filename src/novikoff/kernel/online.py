@@ -37,6 +37,7 @@ from novikoff.parameters.parameter import (
     parameters_for_file,
     with_parameters,
 )
+from novikoff.training import one_by_one
 from novikoff.training.turns import Turns, turns_of
 from novikoff.training.weights import Floats
 
@@ -185,6 +186,28 @@ class OnlineKernelPerceptron:
     def _scores(self, x: Any) -> Floats:
         assert self._learner is not None
         return self._learner.scores(self._row(x, add=False), averaged=self.predict_with == "averaged")
+
+    def predict(self, X: Iterable[Any]) -> Any:
+        """The label of each of many examples, or of each row of a data frame. Learns nothing."""
+        return one_by_one.predict(self, X)
+
+    def scores(self, X: Iterable[Any]) -> Floats:
+        """The scores of many examples: (n,) for two classes, (n, classes) for more; see `score_one`."""
+        return one_by_one.scores(self, X)
+
+    def top_features(self, k: int = 20, label: Any = None) -> Any:
+        """Not possible: a kernel model has no weight per feature."""
+        raise ValueError(self._no_weights())
+
+    def explain(self, x: Any, label: Any = None) -> Any:
+        """Not possible: a kernel model has no weight per feature."""
+        raise ValueError(self._no_weights())
+
+    def _no_weights(self) -> str:
+        return (
+            f"a kernel model has no weight per feature: a score is a sum over its {self.n_supports_:,} "
+            "supports, so there are no top features, and no example is a sum over its features."
+        )
 
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Learn from one example and its label. A refused example changes nothing."""

@@ -37,7 +37,7 @@ from novikoff.parameters.parameter import (
 )
 from novikoff.training.linear import sound
 from novikoff.training.loop import train
-from novikoff.training.not_separated import MORE_EPOCHS, not_separated
+from novikoff.training.not_separated import MORE_EPOCHS, has_chosen, not_separated
 from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run
@@ -90,7 +90,8 @@ class KernelPerceptron(RowClassifier):
         rows were separated and K is an inner product there, which is not guaranteed for a function or a
         matrix.
     training_errors_ : int or None
-        0 if the last weights predict and get every row right.
+        The number of training rows that `predict` gets wrong under the `predict_with` of the fit; None if
+        that takes long: then the report has the errors on a sample of these rows.
 
     Notes
     -----
@@ -154,12 +155,13 @@ class KernelPerceptron(RowClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
             For a precomputed kernel the (n, n) values; for a function also a list, or an array of shape (n,)
             or (n, 1), of any objects.
         y : array of n labels
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, _ = self._read_all(X, y, None)
             X, settings, plan = sound(X), self._settings(), Plan.of(self)
             trainer = settings.trainer(X, labels, len(classes), plan)
@@ -225,7 +227,8 @@ class KernelPerceptron(RowClassifier):
         """
         with turns_of(self).learning:
             self._check_parameters()
-            raw, begun = X, "_dual" in vars(self)
+            begun = "_dual" in vars(self)
+            raw = X = self._to_learn(X, begun=begun)
             if isinstance(self.kernel, str) and self.kernel == "precomputed":
                 raise ValueError(
                     "partial_fit needs the rows themselves: a precomputed kernel can only be fitted."
@@ -268,10 +271,11 @@ class KernelPerceptron(RowClassifier):
 
     def _warn_unless_separated(self) -> None:
         run = self._run
-        if run.verdict == "separated" or (self.callback is not None and len(run.history) < self.max_epochs):
+        done = run.verdict == "separated" or run.consistent
+        if done or has_chosen(self) or self.callback is not None:
             return
         other = "another kernel or other kernel parameters (a higher degree, a larger gamma)"
-        text = not_separated(run, [MORE_EPOCHS, other], bias=self.fit_intercept)
+        text = not_separated(run, [MORE_EPOCHS, other])
         warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     # -- reading -------------------------------------------------------------------------------------
@@ -342,7 +346,8 @@ class KernelPerceptron(RowClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             name = type(self).__name__
-            report = kernel_settings.report(self._dual, self._run, name, self.order, self.n_features_in_)
+            shown = name, self.order, self.n_features_in_, self.predict_with
+            report = kernel_settings.report(self._dual, self._run, *shown)
             # the model has two classes even while only one is known
             return replace(report, n_classes=len(self.classes_))
 

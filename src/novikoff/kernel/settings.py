@@ -27,6 +27,7 @@ from novikoff.parameters.kernel import what_predicts
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
+from novikoff.training.tally import Tally, affordable
 from novikoff.training.weights import Floats, Ints
 
 Fitted = DualModel | BudgetModel
@@ -118,8 +119,12 @@ class KernelSettings:
     def fitted(self, trainer: KernelTrainer | BudgetTrainer, run: Run) -> Fitted:
         """The model at the end of a fit."""
         model = trainer.fitted(run)
-        if way_of(model, self.predict_with) == "last" and run.consistent:
-            run.training_errors = 0
+        if not run.interrupted:
+            n, way = len(trainer.labels), way_of(model, self.predict_with)
+            rows, tally = affordable(n, len(model.support)), Tally()
+            found = scores(model, trainer.X[rows], way, trainer.plan.n_jobs)
+            tally.add(trainer.labels[rows], model.winners(found))
+            run.note(tally, way=way)
         return model
 
     def continuing(
@@ -205,8 +210,10 @@ def scores(model: Fitted, X: Any, predict_with: str | None, n_jobs: int | None =
     return model.scores(X, averaged=way == "averaged", n_jobs=n_jobs)
 
 
-def report(model: Fitted, run: Run, name: str, order: str, n_features: int) -> Report:
+def report(
+    model: Fitted, run: Run, name: str, order: str, n_features: int, predict_with: str | None
+) -> Report:
     """The report on `run`, which made `model`."""
     kernel = model.kernel
     shown = kernel.title if isinstance(kernel, FunctionKernel) else repr(kernel.title)
-    return summarize(model, run, f"{name}({shown})", order, n_features)
+    return summarize(model, run, f"{name}({shown})", order, n_features, way_of(model, predict_with))

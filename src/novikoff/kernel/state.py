@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import IN_PLACE, SPARSE_IN_PLACE, is_sparse
+from novikoff.data.arrays import IN_PLACE, is_sparse
+from novikoff.data.state import dense_from_state, sparse_from_state, sparse_state
 from novikoff.kernel.conjunctions import MonotoneConjunction
-from novikoff.kernel.kernels import BY_NAME, Indices, Kernel, NamedKernel, PrecomputedKernel
+from novikoff.kernel.kernels import BY_NAME, Kernel, NamedKernel, PrecomputedKernel
 from novikoff.modelfile.checks import LARGEST, State, array, choice, count, number
 from novikoff.modelfile.container import Arrays, Facts
 
@@ -57,24 +58,13 @@ def _finite(facts: Facts, name: str, least: float) -> float:
 
 
 # ---- supports ----------------------------------------------------------------------------------------
-def check_numbers(support: Indices, n_rows: int) -> None:
-    """Check that the supports' numbers are distinct rows of those ever given."""
-    if len(support) and (
-        support.min() < 0 or support.max() >= n_rows or len(np.unique(support)) < len(support)
-    ):
-        raise ValueError(f"the supports' numbers are not distinct ones below {n_rows:,}")
-
-
 def vectors_state(vectors: Any, kernel: Kernel) -> State:
     """Rows in their storage format: dense, CSR, or (for a precomputed kernel) column numbers.
 
     Dense rows of 0 and 1 are packed, eight columns per byte, if the kernel takes no others.
     """
     if is_sparse(vectors):
-        parts = {name: getattr(vectors, name) for name in ("data", "indices", "indptr")}
-        return {"storage": "sparse", "n_features": int(vectors.shape[1])}, {
-            f"vectors.{name}": part for name, part in parts.items()
-        }
+        return {"storage": "sparse", "n_features": int(vectors.shape[1])}, sparse_state("vectors", vectors)
     facts = {"n_features": int(vectors.shape[-1])}
     if vectors.ndim == 1:
         return facts | {"storage": "columns"}, {"vectors": vectors}
@@ -106,35 +96,11 @@ def _stored(facts: Facts, arrays: Arrays, kernel: Kernel, m: int) -> Any:
     dense = "bits" if isinstance(kernel, MonotoneConjunction) else "dense"
     storage = choice(facts, "storage", (dense, "sparse"))
     if storage == "dense":
-        return array(arrays, "vectors", _type(arrays, "vectors", IN_PLACE), (m, d))
+        return dense_from_state(arrays, "vectors", (m, d))
     if storage == "bits":
         packed = array(arrays, "vectors", np.uint8, (m, -(-d // 8)))
         if d % 8 and (packed[:, -1] & (0xFF >> d % 8)).any():
             raise ValueError("the packed supports have ones beyond their last column")
         dtype = np.dtype(choice(facts, "type", tuple(known.name for known in IN_PLACE)))
         return np.unpackbits(packed, axis=1, count=d).astype(dtype)
-    return _sparse(arrays, m, d)
-
-
-def _sparse(arrays: Arrays, m: int, d: int) -> Any:
-    import scipy.sparse as sp
-
-    data = array(arrays, "vectors.data", _type(arrays, "vectors.data", SPARSE_IN_PLACE), (None,))
-    width = _type(arrays, "vectors.indices", (np.dtype(np.int32), np.dtype(np.int64)))
-    indices = array(arrays, "vectors.indices", width, (len(data),))
-    indptr = array(arrays, "vectors.indptr", width, (m + 1,))
-    if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise ValueError("the rows of the supports do not begin and end where their values do")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < d:
-        raise ValueError(f"the supports have columns that are not from 0 to {d - 1}")
-    starts = np.zeros(len(data) + 1, dtype=bool)
-    starts[indptr] = True
-    if not (starts[1:-1] | (np.diff(indices) > 0)).all():
-        raise ValueError("the columns of a support are not in order")
-    return sp.csr_array((data, indices, indptr), shape=(m, d))
-
-
-def _type(arrays: Arrays, name: str, known: tuple[Any, ...]) -> type:
-    """The type of an array if it is `known`; otherwise the first known type, for the error message."""
-    dtype = arrays[name].dtype if name in arrays else known[0]
-    return (dtype if dtype in known else known[0]).type
+    return sparse_from_state(arrays, "vectors", (m, d))

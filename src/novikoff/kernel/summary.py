@@ -7,7 +7,7 @@ import math
 from novikoff.kernel.budget import BudgetModel
 from novikoff.kernel.dual_model import DualModel
 from novikoff.outward import at_least, at_most
-from novikoff.training.report import Figures, Report, report_of
+from novikoff.training.report import WAYS, Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Settings
@@ -31,8 +31,10 @@ def _is_indefinite(model: DualModel | BudgetModel, run: Run) -> bool:
     return crossed or any(high < 0 for _, high in model.enclosed_squares())
 
 
-def summarize(model: DualModel | BudgetModel, run: Run, name: str, order: str, n_features: int) -> Report:
-    """The report on `run`, which made `model`; `name` and `order` are shown unchanged."""
+def summarize(
+    model: DualModel | BudgetModel, run: Run, name: str, order: str, n_features: int, way: str
+) -> Report:
+    """The report on `run`, which made `model` that predicts in this way; `name` and `order` are shown."""
     upper, margin = margin_upper(model, run), run.margin if run.verdict == "separated" else 0.0
     indefinite = _is_indefinite(model, run)
     bound, _ = theorem(Settings(), 1.0)
@@ -63,5 +65,7 @@ def summarize(model: DualModel | BudgetModel, run: Run, name: str, order: str, n
         values_rounded=not run.whole_values,
         missing=INDEFINITE if indefinite else "",
         assumed="" if model.kernel.is_known or indefinite else GIVEN_DEFINITE,
+        predicts=WAYS[way],
+        way=way,
     )
     return report_of(run, figures, name, order)

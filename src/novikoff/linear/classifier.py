@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import check_mapped
 from novikoff.data.labels import Classes
-from novikoff.parameters.parameter import parameter_values
-from novikoff.training.not_separated import ASK, MORE_EPOCHS, not_separated
+from novikoff.parameters.common import AUTO
+from novikoff.parameters.parameter import (
+    check_parameters,
+    parameter_values,
+    parameters_from_file,
+    parameters_of,
+)
+from novikoff.training.not_separated import ASK, MORE_EPOCHS, has_chosen, not_separated
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.summary import margin_upper, summarize
@@ -54,6 +61,35 @@ class PerceptronClassifier(RowClassifier):
     _model: Model
     _run: Run
     _cache: PredictionCache
+
+    @classmethod
+    def _from_model(
+        cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any, run: Run | None = None
+    ) -> Self:
+        """A fitted estimator around a model that was learned elsewhere."""
+        self = cls(**params)
+        check_parameters(self)
+        self.n_features_in_ = model.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+        self._set_classes(Classes(classes))
+        self._set_run(model, run or Run())
+        return self
+
+    @classmethod
+    def _parameters_of(cls, recorded: dict[str, Any], settings: Settings) -> dict[str, Any]:
+        """The parameters in a file; the model's settings override them."""
+        known = parameters_of(cls)
+        params = parameters_from_file(recorded, known)
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        held = ("rule", "ties", "margin", "C", "average", "multiclass")
+        params |= {name: getattr(settings, name) for name in held if name in known}
+        params["fit_intercept"] = settings.bias_square > 0
+        scale = params.get("intercept_scaling", known["intercept_scaling"].default)
+        if params["fit_intercept"] and scale**2 != settings.bias_square:
+            params["intercept_scaling"] = math.sqrt(settings.bias_square)
+        return params
 
     # -- training ------------------------------------------------------------------------------------
     def _check_parameters(self) -> None:
@@ -141,18 +177,21 @@ class PerceptronClassifier(RowClassifier):
         return "_model" in vars(self)
 
     def _warn_unless_separated(self, X: Any = None) -> None:
-        """Warn once that the data were not separated, with advice; `X` is None for a stream."""
+        """Warn once that what predicts errs on rows that may be separable; `X` is None for a stream."""
         run = self._run
-        if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
+        done = run.consistent or (run.verdict == "separated" and run.witness_is != "found")
+        proved = run.verdict == "inseparable" and self.max_epochs == AUTO
+        if done or proved or has_chosen(self) or self._early():
             return
         advice = []
-        if X is not None and not run.consistent and _off_centre(X):
+        if X is not None and _off_centre(X):
             advice.append("centring or scaling (R is far larger than the spread of the rows)")
-        advice.append(MORE_EPOCHS)
+        if self.max_epochs != AUTO:
+            advice.append(MORE_EPOCHS)
         if not self.average:
             advice.append("average=True for a steadier model")
         advice.append(ASK)
-        warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
+        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=4)
 
     def _early(self) -> bool:
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None
@@ -162,7 +201,8 @@ class PerceptronClassifier(RowClassifier):
         """The outcome of training as an object that prints itself, in text and in HTML."""
         with turns_of(self).reading:
             check_is_fitted(self)
-            report = summarize(self._model, self._run, type(self).__name__, self.order)
+            way = str(getattr(self, "predict_with", ""))
+            report = summarize(self._model, self._run, type(self).__name__, self.order, way)
             # the model has two classes even while only one is known
             return replace(report, n_classes=len(self.classes_))
 

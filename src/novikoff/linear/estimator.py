@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import math
 from os import PathLike, fspath
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from novikoff.data.labels import Classes
+from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
-from novikoff.parameters.parameter import (
-    check_parameters,
-    parameters_for_file,
-    parameters_from_file,
-    parameters_of,
-)
-from novikoff.training.run import Run
+from novikoff.parameters.parameter import parameters_for_file
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
+
+if TYPE_CHECKING:
+    from novikoff.proof.certificates import Certificate
 
 
 class LinearClassifier(PerceptronClassifier):
     """Abstract: a classifier with one weight per feature and class."""
-
-    @classmethod
-    def _from_model(
-        cls, params: dict[str, Any], model: Model, classes: Any, feature_names: Any, run: Run | None = None
-    ) -> Self:
-        """A fitted estimator around a model that was learned elsewhere."""
-        self = cls(**params)
-        check_parameters(self)
-        self.n_features_in_ = model.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
-        self._set_classes(Classes(classes))
-        self._set_run(model, run or Run())
-        return self
 
     # -- files ---------------------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -103,20 +86,10 @@ class LinearClassifier(PerceptronClassifier):
             raise ValueError(
                 "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
             )
-        params = parameters_from_file(linear.parameters, parameters_of(cls))
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = dict(params["class_weight"])
-        settings = linear.model.settings  # these override the recorded parameters
-        params |= {
-            name: getattr(settings, name) for name in ("rule", "ties", "margin", "C", "average", "multiclass")
-        }
-        params["fit_intercept"] = settings.bias_square > 0
-        scale = params.get("intercept_scaling", parameters_of(cls)["intercept_scaling"].default)
-        if params["fit_intercept"] and scale**2 != settings.bias_square:
-            params["intercept_scaling"] = math.sqrt(settings.bias_square)
-        names = None
-        if linear.features.kind != "numbered" and not linear.features.hashed:  # hashed columns have no names
-            names = np.array(linear.features.names(range(linear.model.n_features)), dtype=object)
+        if linear.name == "Pocket":
+            raise ValueError("it is a pocket's: Pocket.load, or novikoff.load_model, reads it.")
+        params = cls._parameters_of(linear.parameters, linear.model.settings)
+        names = names_of(linear.features)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
         return self
@@ -128,7 +101,7 @@ class LinearClassifier(PerceptronClassifier):
         """Whether the assigned weights equal the learned ones, as after `sparsify`."""
         assert self._cache.assigned is not None
         coef, intercept = self._cache.assigned
-        own = self._model.coef(averaged=self._model.settings.average)
+        own = self._model.coef(averaged=self._model.averages)
         coef = coef.toarray() if sp.issparse(coef) else coef
         return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
 
@@ -186,6 +159,45 @@ class LinearClassifier(PerceptronClassifier):
         self._fitted("witness_")
         return self._run.witness
 
+    @property
+    def predicts_with_(self) -> str:
+        return "averaged" if self._fitted("predicts_with_").averages else "last"
+
+    def certificate(self, X: Any, y: Any) -> Certificate:
+        """What the last fit proved about its rows, as a certificate that `novikoff.checker` verifies.
+
+        Nothing is searched for: the claim is that of `verdict_`, by the witness that the fit found.
+
+        Parameters
+        ----------
+        X, y
+            The rows and labels of the fit, which the certificate identifies by their digest.
+
+        Raises
+        ------
+        ValueError
+            When the fit has proved nothing that a certificate can state: use `novikoff.theory.certify`.
+
+        Examples
+        --------
+        >>> from novikoff import Perceptron
+        >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+        >>> model = Perceptron(max_epochs="auto", average="auto").fit(X, y)
+        >>> print(model.certificate(X, y))
+        inseparable: 4 vectors sum up to exactly 0 with positive weights
+        """
+        from novikoff.proof.certificates import certificate_of
+
+        with turns_of(self).reading:
+            model = self._fitted("certificate")
+            if model.apart:
+                raise ValueError(
+                    "the fit learned each class against the rest: a certificate states one claim about all "
+                    "classes, which novikoff.theory.certify proves."
+                )
+            scale = math.sqrt(model.settings.bias_square)
+            return certificate_of(self._run, X, y, self.classes_, bias=scale, ties=model.settings.ties)
+
     def _assign(self, coef: Any, intercept: Any) -> None:
         self._cache.renew((coef, intercept))
 
@@ -194,7 +206,7 @@ class LinearClassifier(PerceptronClassifier):
         model, cache = self._fitted(name), self._cache
         if cache.assigned is not None:
             return cache.assigned
-        if model.settings.average and cache.averaged is None:
+        if model.averages and cache.averaged is None:
             cache.averaged = model.coef(averaged=True)  # takes O(features), so it is made once
         coef, intercept = (a.view() for a in cache.averaged or model.coef(averaged=False))
         coef.flags.writeable = intercept.flags.writeable = False
@@ -217,7 +229,7 @@ class LinearClassifier(PerceptronClassifier):
         cache = self._cache
         if cache.scorer is None:
             if cache.assigned is None:
-                cache.scorer = self._model.scorer(averaged=self._model.settings.average)
+                cache.scorer = self._model.scorer(averaged=self._model.averages)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff import _core
 from novikoff.data import state as data_state
-from novikoff.data.arrays import read_matrix
-from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
@@ -24,7 +23,7 @@ from novikoff.training.summary import summarize
 from novikoff.training.weights import Floats, Model, Scorer
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LinearModel(RowModel):
     """The content of a model file.
 
@@ -41,6 +40,8 @@ class LinearModel(RowModel):
         The parameters of training, as far as JSON can represent them.
     run : novikoff.training.run.Run, optional
         The record of training, from which the report is made.
+    found : dict
+        Further numbers about the run that only its estimator has, by name: those of a pocket.
     name, order : str
         The names of the model and of the order of the rows in the report.
 
@@ -53,11 +54,12 @@ class LinearModel(RowModel):
     ...     loaded = novikoff.load_model(f"{folder}/spam.novikoff")
     >>> loaded.predict([[0.0, 2.0], [3.0, 0.0]]).tolist()
     ['ham', 'spam']
-    >>> loaded.top_features("spam")
-    [('1', 1.0)]
+    >>> loaded.top_features(label="spam")
+    'spam'
+               1  1
     """
 
-    _of_kernels = False
+    _made = ("_reader", "_scorer", "_predictor")
     _otherwise = "holds a kernel model, which has no weights; expected a linear one."
 
     model: Model
@@ -68,7 +70,9 @@ class LinearModel(RowModel):
     run: Run | None = None
     name: str = "Perceptron"
     order: str = "cyclic"
-    _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False, repr=False)
+    found: dict[str, float] = field(default_factory=dict)
+    _scorer: tuple[tuple[int, int, int], Scorer] | None = field(default=None, init=False)
+    _predictor: tuple[tuple[int, int, int], _core.RowPredictor] | None = field(default=None, init=False)
 
     # -- report and weights
     @property
@@ -78,23 +82,7 @@ class LinearModel(RowModel):
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
-        return self.model.coef(averaged=self.model.settings.average)
-
-    def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
-        """The features with the largest positive weights for a class, and these weights, largest first."""
-        places = np.flatnonzero(self.classes == label)
-        if not len(places):
-            raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
-        columns, weights = self.used_weights()
-        own = weights[places[0] if len(self.classes) > 2 else 0]
-        if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
-            own = -own
-        positive = np.flatnonzero(own > 0)
-        if len(positive) > n:  # keep all ties with the n-th: the column decides
-            least = np.partition(own[positive], len(positive) - n)[len(positive) - n] if n else np.inf
-            positive = positive[own[positive] >= least]
-        first = positive[np.argsort(-own[positive], kind="stable")][:n]
-        return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
+        return self.model.coef(averaged=self.model.averages)
 
     def used_weights(self) -> tuple[Indices, Floats]:
         """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
@@ -103,6 +91,10 @@ class LinearModel(RowModel):
         weights = coef if used is None else coef[:, used]
         held = (weights != 0).any(axis=0)
         return columns[held], weights[:, held]
+
+    def _weights_at(self, columns: Indices) -> tuple[Floats, Floats]:
+        scorer, k = self._ready(), 1 if self.model.n_classes == 2 else self.model.n_classes
+        return np.ascontiguousarray(scorer.weights[columns, :k].T), scorer.bias[:k]
 
     # -- predicting
     def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
@@ -117,25 +109,50 @@ class LinearModel(RowModel):
         scores = self.scores(X, n_jobs)
         return (scores.argmax(axis=1) if scores.ndim == 2 else scores >= 0).astype(np.int32), scores
 
+    def predict_one(self, x: Any) -> Any:
+        now = self._now()
+        if self._predictor is None or self._predictor[0] != now:
+            self._predictor = now, self._make_predictor()
+        label = self._predictor[1].predict(x)
+        return super().predict_one(x) if label is NotImplemented else label
+
+    predict_one.__doc__ = RowModel.predict_one.__doc__
+
+    def _make_predictor(self) -> _core.RowPredictor:
+        """All that one prediction needs, for one native call."""
+        scaling = None
+        if self.scaling is not None:
+            facts, arrays = self.scaling.state()
+            scaling = facts["kind"], arrays["centre"], arrays["scale"]
+        native = self._ready().native
+        return _core.RowPredictor(self._row_reader(), native, self.classes.tolist(), scaling)
+
+    def _now(self) -> tuple[int, int, int]:
+        """What changes with the weights."""
+        model = self.model
+        return model.total("visits"), model.total("updates"), model.n_classes
+
     def _ready(self) -> Scorer:
         """The scorer of the current weights; remade after further learning."""
-        native = self.model.total
-        now = native("visits"), native("updates"), self.model.n_classes
+        now = self._now()
         if self._scorer is None or self._scorer[0] != now:
-            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+            self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
+    def _shown(self) -> dict[str, str]:
+        settings = self.model.settings
+        return super()._shown() | {"rule": repr(settings.rule), "average": str(settings.average)}
+
     def _rows(self, X: Any) -> Any:
-        if not isinstance(X, Csr):
-            X = read_matrix(X)
-        if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
-            expected = f"rows of {self.model.n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = self._matrix(X)
         return X if self.scaling is None else self.scaling.transform(X)
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:
         return {"model": training_state.model_state(self.model)}
+
+    def _more_facts(self) -> Facts:
+        return {"found": self.found} if self.found else {}
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> LinearModel:
@@ -152,4 +169,12 @@ class LinearModel(RowModel):
             run=training_state.run_from_state(*part("run"), model) if "run" in facts else None,
             name=checks.fact(facts, "name", str),
             order=checks.fact(facts, "order", str),
+            found=_numbers(checks.fact(facts, "found", dict)) if "found" in facts else {},
         )
+
+
+def _numbers(found: Facts) -> dict[str, float]:
+    """Numbers by name."""
+    for name in found:
+        checks.number(found, name)
+    return found

@@ -21,12 +21,16 @@ from novikoff.parameters.parameter import (
     parameters_of,
     with_parameters,
 )
+from novikoff.training import one_by_one
 from novikoff.training.averaging import mean_weights
+from novikoff.training.one_by_one import labels_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from novikoff.linear.model import LinearModel
     from novikoff.linear.perceptron import Perceptron
+    from novikoff.training.explanation import Explanation, TopFeatures
     from novikoff.training.weights import Model
 
 
@@ -160,6 +164,14 @@ class OnlinePerceptron(_core.OnlineLearner):
             examples = zip(rows, y, strict=True)
         self._learn_many(examples)
 
+    def predict(self, X: Iterable[Any]) -> NDArray[Any]:
+        """The label of each of many examples, or of each row of a data frame. Learns nothing."""
+        return one_by_one.predict(self, X)
+
+    def scores(self, X: Iterable[Any]) -> NDArray[np.float64]:
+        """The scores of many examples: (n,) for two classes, (n, classes) for more; see `score_one`."""
+        return one_by_one.scores(self, X)
+
     @property
     def coef_(self) -> NDArray[np.float64]:
         return self._predicting("weights", "weight_sums")
@@ -185,6 +197,50 @@ class OnlinePerceptron(_core.OnlineLearner):
         """The parameters given at construction, by name."""
         return parameter_values(self)
 
+    def to_linear(self) -> LinearModel:
+        """The model with its current predictions as a `LinearModel`: for many rows, files and ONNX.
+
+        Raises
+        ------
+        ValueError
+            When fewer than two classes are known.
+        """
+        self._check_two()
+        from novikoff.data.sources.features import NamedFeatures
+        from novikoff.linear.model import LinearModel  # here: streams do not need it
+
+        features = NamedFeatures(hash_bits=self.hash_bits, seed=self.seed)
+        features.place(self._names())
+        features.fixed = True
+        parameters = parameter_values(self) | {"classes": None}
+        return LinearModel(
+            self._model(),
+            labels_array(self.classes_),
+            features,
+            parameters=parameters,
+            name="OnlinePerceptron",
+        )
+
+    def top_features(self, k: int = 20, label: Any = None) -> TopFeatures:
+        """The k features with the largest positive weights, for every class or for this one.
+
+        This reads all weights. Of two classes the first has the second's weights, negated.
+        """
+        return self.to_linear().top_features(k, label)
+
+    def explain(self, x: Any, label: Any = None) -> Explanation:
+        """The score of one example as a sum over its features; by default that of the predicted class.
+
+        This reads all weights: for many examples call `explain` of the model that `to_linear` gives.
+        """
+        return self.to_linear().explain(x, label)
+
+    def _check_two(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"a model needs two classes, so far there is {self.classes_!r}: learn more or declare them"
+            )
+
     def freeze(self) -> Perceptron:
         """The model with its current predictions as a `Perceptron` with feature names.
 
@@ -193,15 +249,14 @@ class OnlinePerceptron(_core.OnlineLearner):
         ValueError
             When fewer than two classes are known.
         """
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"a model needs two classes, so far there is {self.classes_!r}: learn more or declare them"
-            )
+        self._check_two()
         from novikoff.linear.perceptron import Perceptron
 
         names = ("rule", "average", "fit_intercept", "margin", "C", "eta", "ties")
         params = {name: getattr(self, name) for name in names}
-        return Perceptron._from_model(params, self._model(), _labels(self.classes_), self.feature_names_in_)
+        return Perceptron._from_model(
+            params, self._model(), labels_array(self.classes_), self.feature_names_in_
+        )
 
     def _model(self) -> Model:
         """The learned model in the form of the batch estimators."""
@@ -318,12 +373,3 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
         raise ValueError("norm2 is not a list of numbers ≥ 0")
     state["phi"] = number(facts, "phi", 0.0) if "phi" in facts else PHI
     return state | {"norm2": norms, "wide": fact(facts, "wide", bool)}
-
-
-def _labels(classes: list[Any]) -> NDArray[Any]:
-    """Labels as an array: of their common type if NumPy has it, else of objects."""
-    if len({type(c) for c in classes}) == 1 and isinstance(classes[0], str | int | float | np.generic):
-        return np.array(classes)
-    labels = np.empty(len(classes), dtype=object)
-    labels[:] = classes
-    return labels

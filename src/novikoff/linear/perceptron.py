@@ -8,8 +8,9 @@ from typing import Any, Self
 from novikoff.data.labels import StreamClasses, as_text
 from novikoff.data.sources.source import Source
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.proof.asked import ask
 from novikoff.training import linear as training
 from novikoff.training import streaming
 from novikoff.training.plan import Plan
@@ -17,7 +18,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Settings
 
 
-@with_parameters(LINEAR_PARAMETERS)
+@with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
     """A perceptron that stops when the data are separated, and reports whether they were.
 
@@ -28,8 +29,10 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
-        The weights that predict: the last ones, or their mean with `average=True`. Read-only views;
-        assign a new array to change them.
+        The weights that predict: `predicts_with_` says which. Read-only views; assign a new array to change
+        them.
+    predicts_with_ : {'last', 'averaged'}
+        The last weights, or their mean after each visit; with `average='auto'` the rows of the fit decide.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
     features_ : novikoff.data.sources.features.Features
@@ -37,11 +40,16 @@ class Perceptron(LinearClassifier):
     n_epochs_, n_updates_, n_mistakes_ : int
         Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
-        An epoch passed without an update; with order='worst', no row needed one any more.
-    verdict_ : {'separated', 'undecided'}
-        'separated': the stored witness has y·s > 0 on every training row, checked exactly.
+        The last epoch was clean: it made no update (with order='worst', no row needed one; for the
+        passive-aggressive rules and `max_epochs='auto'`, no row was a mistake), and its weights were kept. So
+        the last weights make no training error.
+    verdict_ : {'separated', 'inseparable', 'undecided'}
+        About the training rows. 'separated': `witness_` has y·s > 0 on every row, checked exactly.
+        'inseparable': no weights have, which was proved; `certificate` gives the proof.
     witness_ : (coef, intercept) or None
-        The last weights, raised through the bias if that was needed to lift ties at 0.
+        The last weights, raised through the bias if that was needed to lift ties at 0; or, if these do not
+        separate the rows, weights that were found when training asked whether any do. They need not be the
+        weights that predict.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
@@ -52,7 +60,8 @@ class Perceptron(LinearClassifier):
         Infinite before the first update, if the fit started from given weights, and after a warm start on
         other rows.
     training_errors_ : int or None
-        The number of wrong training rows, if known: 0 after a consistent run, counted for averaged weights.
+        The number of training rows that `predict` gets wrong; None after `partial_fit` and for sources that
+        can be read only once.
     history_ : list of dict
         Per epoch of the last call: mistakes, updates, norm of the weights, seconds (and the held-out
         accuracy).
@@ -81,10 +90,10 @@ class Perceptron(LinearClassifier):
 
     rule: str = DEFAULT
     _: KW_ONLY
-    average: bool = DEFAULT
+    average: bool | str = DEFAULT
     fit_intercept: bool = DEFAULT
     intercept_scaling: float = DEFAULT
-    max_epochs: int = DEFAULT
+    max_epochs: int | str = DEFAULT
     order: str = DEFAULT
     random_state: Any = DEFAULT
     ties: str = DEFAULT
@@ -111,6 +120,7 @@ class Perceptron(LinearClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         coef_init, intercept_init : arrays shaped as `coef_` and `intercept_`, optional
             Weights to start from. The mistake bounds then no longer apply and are not reported.
@@ -118,7 +128,7 @@ class Perceptron(LinearClassifier):
             Factors on each row's step; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             start = None
             if (
@@ -134,7 +144,7 @@ class Perceptron(LinearClassifier):
                 labels,
                 len(classes),
                 Settings.of(self),
-                Plan.of(self),
+                Plan.of(self, ask=ask),
                 weights=weights,
                 start=start,
                 init=init,
@@ -145,8 +155,10 @@ class Perceptron(LinearClassifier):
     def fit_source(self, source: Source, classes: Any = None) -> Self:
         """Learn from files of any size, block by block.
 
-        Rows are visited in the order of the source, regardless of `order`, and every epoch reads it again;
-        the weights equal those of `order="cyclic"` on the same rows in memory. `early_stopping` is not
+        Every epoch reads the source again: with `order="riffle"` at many places at once, after a pass that
+        finds all columns and classes, and otherwise in its own order. The weights equal those of "riffle" or
+        "cyclic" on the same rows in memory. What can be read only in its order, such as a compressed file
+        without a cache, is not riffled; the report says which order it was. `early_stopping` is not
         possible. Sample weights come from the source.
 
         Parameters
@@ -177,10 +189,11 @@ class Perceptron(LinearClassifier):
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             declared = None if classes is None else list(classes)
-            plan, settings = Plan.of(self, order="cyclic"), Settings.of(self)
+            order = "riffle" if self.order == "riffle" else "cyclic"
+            plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
             learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
             self._set_source(source.features, learned.model.n_features, learned.classes)
-            learned.run.as_given = True
+            learned.run.as_given = learned.order == "cyclic"
             self._set_run(learned.model, learned.run)
             if learned.run.interrupted:
                 raise KeyboardInterrupt
@@ -195,7 +208,7 @@ class Perceptron(LinearClassifier):
         if the single class had been the second from the start. A refused chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
             run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
             self._finish_chunk(raw, X, known, model, run)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
+from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from novikoff import _core
+from novikoff.classifier import names_of
 from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.linear.classifier import PerceptronClassifier
+from novikoff.linear.model import LinearModel
 from novikoff.parameters.linear import POCKET_PARAMETERS
-from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
 from novikoff.training import linear as training
 from novikoff.training.examples import ArrayExamples, Batch
 from novikoff.training.ledger import Call, Seen
@@ -23,6 +27,8 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
+
+FOUND = ("n_errors_", "risk_", "longest_run_", "n_looks_", "n_replaced_")  # what a file has of the pocket
 
 
 @with_parameters(POCKET_PARAMETERS)
@@ -110,12 +116,13 @@ class Pocket(PerceptronClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step and on its error; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan, settings = Plan.of(self), Settings.of(self)
             state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
@@ -149,6 +156,44 @@ class Pocket(PerceptronClassifier):
         view.flags.writeable = False
         return view
 
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model atomically to a file that holds only data, as `Perceptron.save` does."""
+        self.to_linear().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Load the estimator that `save` wrote. No code from the file is run."""
+        linear = LinearModel.load(path)
+        try:
+            if linear.name != "Pocket" or linear.found.keys() != {*FOUND}:
+                raise ValueError(f"holds a {linear.name}, expected a Pocket: novikoff.load_model reads it.")
+            params = cls._parameters_of(linear.parameters, linear.model.settings)
+            names = names_of(linear.features)
+            self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
+        except (TypeError, ValueError, OverflowError) as error:  # illegal parameters
+            raise ValueError(f"{fspath(path)}: {error}") from None
+        for name in FOUND:
+            setattr(self, name, linear.found[name])
+        return self
+
+    def to_linear(self) -> LinearModel:
+        """The weights in the pocket as a `LinearModel`, which shares their memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            model = self._model
+            return LinearModel(
+                model,
+                self.classes_,
+                self._features(model.n_features),
+                parameters=parameters_for_file(self),
+                run=self._run,
+                name="Pocket",
+                order=self.order,
+                found={name: getattr(self, name) for name in FOUND},
+            )
+
+    # -- predicting ----------------------------------------------------------------------------------
     def _scorer(self) -> Scorer:
         return self._model.scorer(averaged=False)
 

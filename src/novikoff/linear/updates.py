@@ -16,8 +16,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from novikoff import _core
+from novikoff.data import state as data_state
 from novikoff.data.arrays import UnsortedIndices, in_order, raise_problem, rows_of, with_one_index_width
 from novikoff.data.threads import results, threads
+from novikoff.modelfile import checks
+from novikoff.modelfile.container import Arrays, Facts
 from novikoff.training.weights import Floats, Ints
 
 Counts = npt.NDArray[np.int64]
@@ -111,6 +114,13 @@ class UpdateSequence:
             return self.votes(in_order(X), n_jobs)
         return out[:, 0] if self.n_classes == 2 else out
 
+    def decide(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
+        """The class of each row, and its scores: shares of the votes; for two classes from −1 to 1."""
+        votes, visits = self.votes(X, n_jobs), self.n_visits
+        if votes.ndim > 1:
+            return votes.argmax(axis=1).astype(np.int32), votes / max(visits, 1)
+        return (2 * votes >= visits).astype(np.int32), (2 * votes - visits) / max(visits, 1)
+
     def _hypotheses(self) -> _core.Hypotheses:
         """The hypotheses that vote, made on demand."""
         if self._ready is None:
@@ -128,6 +138,49 @@ class UpdateSequence:
         size = min(CALL_PRODUCTS // max(products, 1), -(-n // jobs))
         size = max(-(-size // BLOCK), 1) * BLOCK
         return ((begin, min(begin + size, n)) for begin in range(0, n, size))
+
+    # -- files ---------------------------------------------------------------------------------------
+    def state(self) -> checks.State:
+        """The content of a model file."""
+        whole = self.whole
+        facts = {"n_rows": self.n_rows, "n_visits": self.n_visits, "n_features": int(whole.vectors.shape[1])}
+        arrays = {name: getattr(whole, name) for name in whole._fields if name != "vectors"}
+        if sp.issparse(whole.vectors):
+            return facts | {"storage": "sparse"}, arrays | data_state.sparse_state("vectors", whole.vectors)
+        return facts | {"storage": "dense"}, arrays | {"vectors": whole.vectors}
+
+    @classmethod
+    def from_state(cls, facts: Facts, arrays: Arrays, n_classes: int, bias_square: float) -> UpdateSequence:
+        """The sequence with this `state`; a ValueError if its parts do not fit together."""
+        sequence = cls(n_classes, bias_square)
+        sequence.n_rows, sequence.n_visits = checks.count(facts, "n_rows"), checks.count(facts, "n_visits")
+        support = checks.array(arrays, "support", np.int64, (None,))
+        used = checks.array(arrays, "used", np.int64, (None,))
+        m, updates = len(support), len(used)
+        data_state.check_numbers(support, sequence.n_rows)
+        if updates and not 0 <= used.min() <= used.max() < m:
+            raise ValueError(f"the updates name supports that are not from 0 to {m - 1:,}")
+        visit = checks.array(arrays, "visit", np.int64, (updates,))
+        if updates and (visit[0] < 0 or visit[-1] >= sequence.n_visits or (np.diff(visit) < 0).any()):
+            raise ValueError(
+                f"the visits of the updates are not increasing numbers below {sequence.n_visits:,}"
+            )
+        label, rival = (checks.array(arrays, name, np.int32, (updates,)) for name in ("label", "rival"))
+        for classes in (label, rival):
+            if updates and not 0 <= classes.min() <= classes.max() < n_classes:
+                raise ValueError(f"the updates name classes that are not from 0 to {n_classes - 1}")
+        if (label == rival).any():
+            raise ValueError("an update moves one class against itself")
+        shape = m, checks.count(facts, "n_features", 0, checks.LARGEST)
+        sparse = checks.choice(facts, "storage", ("dense", "sparse")) == "sparse"
+        read = data_state.sparse_from_state if sparse else data_state.dense_from_state
+        step = checks.array(arrays, "step", np.float64, (updates,))
+        vectors = read(arrays, "vectors", shape)
+        if not np.isfinite(vectors.data if sparse else vectors).all():
+            raise ValueError("the supports hold NaN or infinity, expected finite numbers")
+        sequence._n_supports = m
+        sequence._chunks = [_Chunk(support, vectors, used, step, label, rival, visit)]
+        return sequence
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_ready": None}

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from os import PathLike, fspath
 from typing import Any, Self
 
-import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
-from novikoff.parameters.linear import STEP_PARAMETERS
-from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.linear.voted_model import VotedModel
+from novikoff.parameters.linear import VOTED_PARAMETERS
+from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
+from novikoff.proof.asked import ask
 from novikoff.training import linear as training
 from novikoff.training.plan import Plan
+from novikoff.training.run import Run
+from novikoff.training.tally import Tally, affordable
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-@with_parameters(STEP_PARAMETERS)
+@with_parameters(VOTED_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
@@ -54,8 +60,8 @@ class VotedPerceptron(PerceptronClassifier):
     n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
         Of the run and its last weights, as in `Perceptron`.
     training_errors_ : int or None
-        The number of wrong training rows under the `predict_with` of the fit, if known: counted for
-        'averaged', 0 for 'last' after a consistent run, not counted for 'voted'.
+        The number of wrong training rows under the `predict_with` of the fit; None if 'voted' would take
+        long: then the report has the errors on a sample of these rows.
 
     Notes
     -----
@@ -92,7 +98,7 @@ class VotedPerceptron(PerceptronClassifier):
     predict_with: str = DEFAULT
     fit_intercept: bool = DEFAULT
     intercept_scaling: float = DEFAULT
-    max_epochs: int = DEFAULT
+    max_epochs: int | str = DEFAULT
     order: str = DEFAULT
     random_state: Any = DEFAULT
     ties: str = DEFAULT
@@ -111,21 +117,36 @@ class VotedPerceptron(PerceptronClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         sample_weight : array of n numbers ≥ 0, optional
             Factors on each row's step; rows of weight 0 are left out.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = Plan.of(self, record_updates=True)
+            plan = Plan.of(self, record_updates=True, ask=ask)
             model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
-            if self.predict_with != "averaged":  # training has counted only those errors
-                run.training_errors = 0 if self.predict_with == "last" and run.consistent else None
             self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
+            if weights is not None and not weights.all():
+                X, labels = X[weights > 0], labels[weights > 0]
+            self._count_errors(model, X, labels, run)
             self._finish(raw, X, classes, model, run)
             return self
+
+    def _count_errors(self, model: Model, X: Any, labels: Ints, run: Run) -> None:
+        """Count the training errors of `predict_with`; those of votes on a sample, if they take long."""
+        run.way = self.predict_with
+        if run.interrupted or self.predict_with == "averaged":  # training has counted these
+            return
+        tally = Tally()
+        if self.predict_with == "last":
+            tally.add(labels, model.scorer(averaged=False).predict(X, self.n_jobs))
+        else:
+            rows = affordable(len(labels), model.total("updates"))
+            tally.add(labels[rows], self._sequence.decide(X[rows], self.n_jobs)[0])
+        run.note(tally, way=self.predict_with)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning from these rows, once and in their order.
@@ -135,7 +156,7 @@ class VotedPerceptron(PerceptronClassifier):
         leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
             model.learners[0].native.record_updates()
             turned = self._turned(known)
@@ -201,6 +222,46 @@ class VotedPerceptron(PerceptronClassifier):
     def averaged_intercept_(self) -> Floats:
         return self._fitted("averaged_intercept_").coef(averaged=True)[1]
 
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model atomically to a file that holds only data, as `Perceptron.save` does."""
+        self.to_model().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Load the estimator that `save` wrote. No code from the file is run.
+
+        Its predictions, updates and report equal those of the saved estimator, and `partial_fit` continues
+        from there, bit for bit.
+        """
+        voted = VotedModel.load(path)
+        try:
+            params = cls._parameters_of(voted.parameters, voted.model.settings)
+            params["predict_with"] = voted.predict_with
+            names = names_of(voted.features)
+            self = cls._from_model(params, voted.model, voted.classes, names, voted.run)
+        except (TypeError, ValueError, OverflowError) as error:  # illegal parameters
+            raise ValueError(f"{fspath(path)}: {error}") from None
+        self._sequence = voted.sequence
+        return self
+
+    def to_model(self) -> VotedModel:
+        """The fitted model as a `VotedModel`, which shares its memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            self._check_two()
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
+            return VotedModel(
+                self._model,
+                self._sequence,
+                self.classes_,
+                self._features(self._model.n_features),
+                self.predict_with,
+                parameters_for_file(self),
+                self._run,
+                order=self.order,
+            )
+
     # -- predicting ----------------------------------------------------------------------------------
     def _linear(self) -> Scorer:
         """The last or the averaged weights, ready to predict."""
@@ -215,13 +276,10 @@ class VotedPerceptron(PerceptronClassifier):
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            STEP_PARAMETERS["predict_with"].check(self.predict_with)
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
-            votes = self._sequence.votes(X, self.n_jobs)
-            if votes.ndim == 1:
-                return self._label((2 * votes >= self._sequence.n_visits).astype(np.int64))
-            return self._label(votes.argmax(axis=1))
+            return self._label(self._sequence.decide(X, self.n_jobs)[0])
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more.
@@ -231,11 +289,10 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            STEP_PARAMETERS["predict_with"].check(self.predict_with)
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
-            votes, visits = self._sequence.votes(X, self.n_jobs), self._sequence.n_visits
-            return self._score((2 * votes - visits if votes.ndim == 1 else votes) / max(visits, 1))
+            return self._score(self._sequence.decide(X, self.n_jobs)[1])
 
 
 def _read_only(a: Floats) -> Floats:

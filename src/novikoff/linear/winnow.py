@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
+from os import PathLike, fspath
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from novikoff import _core
-from novikoff.classifier import RowClassifier
-from novikoff.data.arrays import is_sparse, rows_of
+from novikoff.classifier import RowClassifier, names_of
 from novikoff.data.labels import Classes
+from novikoff.linear.winnow_model import COUNTS, Exponents, WinnowModel, check_signs
 from novikoff.parameters.linear import WINNOW_PARAMETERS
-from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.parameters.parameter import (
+    DEFAULT,
+    check_parameters,
+    parameters_for_file,
+    parameters_from_file,
+    parameters_of,
+    with_parameters,
+)
 from novikoff.training.examples import ArrayExamples, Batch
 from novikoff.training.linear import sound
 from novikoff.training.loop import Epoch, Trainer, train
@@ -22,8 +31,6 @@ from novikoff.training.plan import Plan
 from novikoff.training.run import Run
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints
-
-REACH = 500  # weights stay between 2**-REACH and 2**REACH
 
 
 @with_parameters(WINNOW_PARAMETERS)
@@ -112,14 +119,15 @@ class Winnow(RowClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
+            Columns of text, categories, dates and times in a frame become features as those of a CSV file do.
         y : array of n labels
         """
         with turns_of(self).learning:
-            raw = X
+            raw = X = self._to_learn(X)
             X, classes, labels, _ = self._read_all(X, y, None)
             self._check_pair()
             X = sound(X, ordered=False)
-            self._check_signs(X)
+            check_signs(X, balanced=self.balanced)
             self._begin(raw, X, Classes(classes))
             plan = Plan.of(self)
             examples = ArrayExamples(X, labels, None, plan)
@@ -133,7 +141,8 @@ class Winnow(RowClassifier):
         chunk leaves the model unchanged.
         """
         with turns_of(self).learning:
-            raw, begun = X, "exponents_" in vars(self)
+            begun = "exponents_" in vars(self)
+            raw = X = self._to_learn(X, begun=begun)
             self._check_parameters()
             self._check_pair()
             if begun and (self.alpha, self.balanced, self._theta()) != self._fixed:
@@ -144,11 +153,12 @@ class Winnow(RowClassifier):
             y = self._read_labels(X, y)
             known, labels = self._meet(y, classes, begun=begun, alone=False)
             X = sound(X, ordered=False)
-            self._check_signs(X)
+            check_signs(X, balanced=self.balanced)
             if not begun:
                 self._begin(raw, X, known)
             elif not self.exponents_.flags.writeable:  # loaded from a read-only memory map
                 self.exponents_: Ints = self.exponents_.copy()
+                self._learned.values = self.exponents_
             plan = Plan(1, "cyclic", verbose=int(self.verbose))
             self._set_run(train(WinnowTrainer(self, ArrayExamples(X, labels, None, plan)), plan))
             return self
@@ -160,15 +170,6 @@ class Winnow(RowClassifier):
         if self.balanced and self.eliminate:
             raise ValueError("eliminate=True is for plain weights: set balanced=False.")
 
-    def _check_signs(self, X: Any) -> None:
-        """Refuse negative values with plain weights."""
-        values = X.data if is_sparse(X) else X
-        if not self.balanced and values.size and values.min() < 0:
-            raise ValueError(
-                "Negative values in data: plain Winnow takes features ≥ 0. Pass balanced=True, or replace "
-                "features x of −1 and +1 by 1 + x and 1 − x."
-            )
-
     def _begin(self, raw: Any, X: Any, classes: Classes) -> None:
         """Set every weight to 1 and every count to 0."""
         self._set_features(raw, X)
@@ -178,11 +179,12 @@ class Winnow(RowClassifier):
         self.threshold_ = self._theta()
         # What `partial_fit` cannot change.
         self._fixed: tuple[float, bool, float] = (self.alpha, self.balanced, self.threshold_)
-        self.reach_ = max(int(REACH / math.log2(self.alpha)), 1)
-        alpha, reach = float(self.alpha), self.reach_
-        # The table from which the core reads weights: 0, α^−reach, …, α^reach.
-        self._powers: Floats = np.array([0.0, *(math.pow(alpha, e) for e in range(-reach, reach + 1))])
+        own = self.exponents_, float(self.alpha), self.threshold_, bool(self.balanced)
+        self._set_weights(Exponents(*own))
         self.n_mistakes_ = self.n_promotions_ = self.n_demotions_ = 0
+
+    def _set_weights(self, weights: Exponents) -> None:
+        self._learned, self.exponents_, self.reach_ = weights, weights.values, weights.reach
 
     def _set_run(self, run: Run) -> None:
         self.history_, self.n_epochs_, self.converged_ = run.history, len(run.history), run.converged
@@ -191,7 +193,9 @@ class Winnow(RowClassifier):
 
     def _pass(self, batches: Iterator[Batch]) -> Epoch:
         """Visit every row once, and return the counts."""
-        native = _core.Winnow(self._powers, self.threshold_, bool(self.balanced), bool(self.eliminate))
+        native = _core.Winnow(
+            self._learned.powers, self.threshold_, bool(self.balanced), bool(self.eliminate)
+        )
         total = np.zeros(2, dtype=np.int64)
         for batch in batches:
             for c, exponents in enumerate(self.exponents_):
@@ -215,9 +219,8 @@ class Winnow(RowClassifier):
 
     @property
     def coef_(self) -> Floats:
-        exponents, table = self._fitted("coef_"), self._powers
-        weights: Floats = table[exponents + self.reach_ + 1]
-        return weights - table[self.reach_ + 1 - exponents] if self._fixed[1] else weights
+        self._fitted("coef_")
+        return self._learned.coef()
 
     @property
     def intercept_(self) -> Floats:
@@ -226,17 +229,60 @@ class Winnow(RowClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "exponents_" in vars(self)
 
+    # -- files ---------------------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model atomically to a file that holds only data, as `Perceptron.save` does."""
+        self.to_model().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Load the estimator that `save` wrote. No code from the file is run.
+
+        Its predictions equal those of the saved estimator, and `partial_fit` continues from there.
+        """
+        winnow = WinnowModel.load(path)
+        weights = winnow.weights
+        params = parameters_from_file(winnow.parameters, parameters_of(cls))
+        params |= {"alpha": weights.alpha, "balanced": weights.balanced, "eliminate": winnow.eliminate}
+        params["threshold"] = None if params.get("threshold") is None else weights.threshold
+        try:
+            self = cls(**params)
+            check_parameters(self)
+        except (TypeError, ValueError, OverflowError) as error:  # illegal parameters
+            raise ValueError(f"{fspath(path)}: {error}") from None
+        self.n_features_in_ = weights.values.shape[1]
+        names = names_of(winnow.features)
+        if names is not None:
+            self.feature_names_in_ = names
+        self._set_classes(Classes(winnow.classes))
+        self.threshold_ = weights.threshold
+        self._fixed = (weights.alpha, weights.balanced, weights.threshold)
+        self._set_weights(weights)
+        self.n_mistakes_, self.n_promotions_, self.n_demotions_ = (winnow.counts[name] for name in COUNTS)
+        self._set_run(winnow.run or Run())
+        return self
+
+    def to_model(self) -> WinnowModel:
+        """The fitted model as a `WinnowModel`, which shares its memory."""
+        with turns_of(self).reading:
+            check_is_fitted(self)
+            counts = self.n_mistakes_, self.n_promotions_, self.n_demotions_
+            return WinnowModel(
+                self._learned,
+                self.classes_,
+                self._features(self.n_features_in_),
+                eliminate=bool(self.eliminate),
+                counts=dict(zip(COUNTS, counts, strict=True)),
+                parameters=parameters_for_file(self),
+                run=Run(history=self.history_, converged=self.converged_),
+                order=self.order,
+            )
+
     # -- predicting ----------------------------------------------------------------------------------
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
-            X = sound(self._checked(X), ordered=False)
-            self._check_signs(X)
-            scores, rows = np.empty((len(self.exponents_), X.shape[0])), rows_of(X)
-            native = _core.Winnow(self._powers, self.threshold_, bool(self._fixed[1]))
-            for exponents, out in zip(self.exponents_, scores, strict=True):
-                native.scores(exponents, rows, 0, X.shape[0], out)
-            return scores[0] if len(scores) == 1 else scores.T
+            return self._learned.scores(self._checked(X))
 
     def predict(self, X: Any) -> Any:
         """The class of each row: by the exact sign, or by the largest score."""

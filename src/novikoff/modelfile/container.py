@@ -35,8 +35,10 @@ LONGEST_HEADER = 1 << 24  # bytes; the header only lists the arrays
 DEEPEST = 64  # nesting of objects and lists
 READERS = {  # what a file may hold, and its reader
     "model": "novikoff.load_model",
-    "online": "OnlinePerceptron.load",
-    "online kernel": "OnlineKernelPerceptron.load",
+    "voted perceptron": "novikoff.load_model, or VotedPerceptron.load,",
+    "Winnow": "novikoff.load_model, or Winnow.load,",
+    "online": "novikoff.load_model, or OnlinePerceptron.load,",
+    "online kernel": "novikoff.load_model, or OnlineKernelPerceptron.load,",
     "tagger": "novikoff.load_model, or SequenceTagger.load,",
     "structured": "novikoff.load_model, or StructuredPerceptron.load,",
     "checkpoint": "the fit that wrote it (novikoff fit --resume)",
@@ -254,8 +256,8 @@ def unpack_text(content: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[st
     return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[Facts, Arrays]:
-    """The facts and arrays of a model for rows: a linear or a kernel model."""
+def read_model(path: str | os.PathLike[str], expected: str = "model") -> tuple[Facts, Arrays]:
+    """The facts and arrays of a model for rows; a "model" is a linear or a kernel model."""
     kind = kind_of_file(path)
     if kind == "tagger":
         raise ValueError(
@@ -267,7 +269,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Facts, Arrays]:
             f"{os.fspath(path)}: holds a structured perceptron, whose outputs are not the classes of rows: "
             "novikoff.load_model(path) reads it."
         )
-    return read_file(path, "model")
+    return read_file(path, expected)
 
 
 def is_of_kernels(facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
 from novikoff.parameters.files import OTHER, SOURCE_PARAMETERS
 from novikoff.parameters.kernel import FILE_KERNELS, FORMULAS, KERNEL_PARAMETERS
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import LINEAR_PARAMETERS, PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, number, one_of, table, whole
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 
@@ -36,8 +36,9 @@ LEARNING_PARAMETERS = table(
         help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last. "
         "Default: the votes; with `budget` the mean, or the last if the policy removes supports.",
     ),
+    PERCEPTRON_PARAMETERS["average"],
     replace(
-        LINEAR_PARAMETERS["max_epochs"],
+        PERCEPTRON_PARAMETERS["max_epochs"],
         default=10,
         help="The largest number of epochs, which are passes over the files; learning ends earlier after an "
         "epoch without an update (the estimator's max_epochs is 1000). Standard input can be read only "
@@ -47,9 +48,10 @@ LEARNING_PARAMETERS = table(
         LINEAR_PARAMETERS["order"],
         default="cyclic",
         help="The order in which an epoch visits the rows. 'cyclic': as they are in the files, a few blocks "
-        "in memory at a time. 'shuffle' (the estimator's default): all rows are read into memory, and "
-        "visited in a new order in each epoch. 'worst': in memory too, each visit goes to the most violated "
-        "row.",
+        "in memory at a time. 'riffle': nearly as random as a shuffle, by reading the files at 32 places at "
+        "once, also a few blocks at a time; compressed and Parquet files need --cache for that. 'shuffle' "
+        "(the estimator's default): all rows are read into memory, and visited in a new order in each epoch. "
+        "'worst': in memory too, each visit goes to the most violated row.",
     ),
     replace(
         LINEAR_PARAMETERS["random_state"],
@@ -72,7 +74,7 @@ LEARNING_PARAMETERS = table(
         default=-1,
         help="The number of threads that read and predict; -1 uses all cores. It never changes a result.",
     ),
-    Parameter("verbose", False, "Print one line per epoch.", *BOOLEAN),
+    Parameter("verbose", False, "Print one line per epoch, and at the end what is proved.", *BOOLEAN),
     Parameter(
         "classes",
         None,

@@ -45,6 +45,7 @@ from novikoff.training.loop import EarlyStoppingTrainer, Epoch, Trainer, WorstFi
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Order
 from novikoff.training.run import Run
+from novikoff.training.tally import Score
 
 FACTORS = (2.0**20, 2.0**27)  # M: the scale of w relative to v, from a coarse test to a fine one
 ROUNDING = 2.0**-40  # w·Δ above this share of Σ|w·Δ| cannot come from rounding
@@ -145,17 +146,24 @@ class StructuredTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         w = self.state.averaged() if self.average else self.state.weights
         return score(self.structure, w, self.X, self.Y, self.held_out)
 
+    def _is_wrong(self, i: int, w: Any) -> bool:
+        """Whether the best output of example i under these weights is not its own."""
+        return not self.structure.same(self.Y[i], self.structure.decode(self.X[i], w), i)
+
     def judge(self, run: Run) -> None:
-        """Test every example under the last weights, up to the first error."""
+        """Test every example under the last weights, and under those that predict."""
         structure, state, w = self.structure, self.state, self.state.weights
         rows = self.rows.tolist()
-        run.consistent = all(structure.same(self.Y[i], structure.decode(self.X[i], w), i) for i in rows)
+        wrong = sum(self._is_wrong(i, w) for i in rows)
+        run.consistent = wrong == 0
         if self.average:
             w = state.averaged()
-            wrong = (not structure.same(self.Y[i], structure.decode(self.X[i], w), i) for i in rows)
-            run.training_errors = sum(wrong)
-        elif run.consistent:
-            run.training_errors = 0
+            wrong = sum(self._is_wrong(i, w) for i in rows)
+        run.training_errors, run.score = wrong, Score(wrong, len(rows)) if rows else None
+        if self.held_out is not None:
+            w = state.averaged() if self.average else state.weights
+            held = self.held_out.tolist()
+            run.held_out = Score(sum(self._is_wrong(i, w) for i in held), len(held))
         if not run.consistent:
             return
         if not structure.exact or state.invalid:

@@ -13,7 +13,9 @@ from novikoff.training.run import Run
 ELEMENTS = 1 << 20  # more than one sentence's update changes
 
 
-def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: str, order: str) -> Report:
+def summarize(
+    counts: Counts, run: Run, n_features: int, n_labels: int, name: str, order: str, *, averaged: bool
+) -> Report:
     """The report of a run.
 
     The bound is Collins's: mistakes ≤ (R/γ)², where R is the largest ‖Φ(x, y) − Φ(x, ŷ)‖ of an update (the
@@ -33,6 +35,8 @@ def summarize(counts: Counts, run: Run, n_features: int, n_labels: int, name: st
         bound_lower=at_least(least, upper),
         bound_upper=at_most(most, margin),
         what="sentences",
+        unit="tokens",
+        predicts="the averaged ones" if averaged else "",
     )
     return report_of(run, figures, name, order)
 

@@ -19,6 +19,7 @@ from novikoff.training.held_out import hold_out
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch
 from novikoff.training.plan import Plan
 from novikoff.training.run import Record, Run
+from novikoff.training.tally import Tally
 
 COUNTED = ("mistakes", "updates", "wrong_tokens")
 LEAST = 2.0**-500  # smallest value of a feature: smaller ones would leave ‖w‖ and R at 0
@@ -53,9 +54,29 @@ def max_marginals(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Fl
     return out / scorer.scale
 
 
-def _ranges(scorer: Scorer, x: Sequences, jobs: int) -> list[tuple[int, int]]:
+def k_best(scorer: Scorer, x: Sequences, k: int, n_jobs: int | None = None) -> list[list[tuple[float, Ids]]]:
+    """For every sentence its k best labellings with their scores, best first; the same for any `n_jobs`.
+
+    There are fewer where fewer are allowed. Of equal scores the labelling that is smallest when read from the
+    end comes first, so the first is what `tag` finds.
+    """
+    jobs, native = threads(n_jobs), x.native
+    ranges, lengths = _ranges(scorer, x, jobs, k), iter(x.lengths.tolist())
+    out = []
+    for counts, scores, labels in results(
+        (partial(scorer.native.k_best, native, *r, k) for r in ranges), jobs
+    ):
+        values, read, at = (scores / scorer.scale).tolist(), 0, 0
+        for count, length in zip(counts.tolist(), lengths, strict=False):
+            found = labels[at : at + count * length].reshape(count, length)
+            out.append(list(zip(values[read : read + count], found, strict=True)))
+            read, at = read + count, at + count * length
+    return out
+
+
+def _ranges(scorer: Scorer, x: Sequences, jobs: int, k: int = 1) -> list[tuple[int, int]]:
     """Ranges of sentences, one per native call; several per thread."""
-    n, work = scorer.n_labels, CALL_WORK
+    n, work = scorer.n_labels, max(CALL_WORK / k, 1.0)
     if jobs > 1:
         work = min(max((len(x.ids) * n + x.n_tokens * n**2) / (4 * jobs), 1.0), work)
     return x.ranges(work, n)
@@ -144,7 +165,11 @@ class TaggerTrainer(EarlyStoppingTrainer):
         if self.kept is not None:  # without the held-out sentences
             x, labels = subset(x, labels, self.kept)
         judge(scorer(self.weights, self.pairs, last=True), x, labels, run, calm=calm)
-        run.training_errors = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
+        sentences, tally = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
+        run.note(tally, sentences)
+        if self.kept is not None:
+            _, tally = errors(scorer(self.weights, self.pairs), *self.held_out, self.plan.n_jobs)
+            run.held_out = tally.score
 
 
 def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Ids]:
@@ -197,7 +222,7 @@ def judge(last: Scorer, x: Sequences, labels: Ids, run: Run, *, calm: bool = Fal
         wrong = wrong or bool((gaps[begin:end] + doubt < 0).any())
         if wrong or not strict:
             break
-    run.consistent = calm or strict or not (wrong or errors(last, x, labels))
+    run.consistent = calm or strict or not (wrong or errors(last, x, labels)[0])
     run.verdict = "separated" if strict else "undecided"
     run.margin = margin_down(least, low, high)[0]
 
@@ -227,7 +252,9 @@ def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | floa
     return np.asarray(4.0 * 2.0**-53 * (sizes + 2) * total, dtype=np.float64)
 
 
-def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> int:
-    """The number of sentences with a wrong label."""
-    wrong = np.concatenate([[0], np.cumsum(tag(of, x, n_jobs) != labels)])
-    return int(np.count_nonzero(np.diff(wrong[x.starts])))
+def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> tuple[int, Tally]:
+    """The number of sentences with a wrong label, and the tokens with their errors."""
+    found, tally = tag(of, x, n_jobs), Tally()
+    tally.add(labels, found)
+    wrong = np.concatenate([[0], np.cumsum(found != labels)])
+    return int(np.count_nonzero(np.diff(wrong[x.starts]))), tally

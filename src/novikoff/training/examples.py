@@ -14,7 +14,8 @@ from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Order, Riffle
-from novikoff.training.weights import Floats, Ints, Model
+from novikoff.training.tally import Tally
+from novikoff.training.weights import Floats, Ints, Model, Scorer
 
 CALL_BYTES = 1 << 26  # bytes of rows per native call: a fraction of a second, then Python may interrupt
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
@@ -68,8 +69,20 @@ class Examples(ABC):
         """The number of rows visited per epoch; known after the first epoch."""
 
     @abstractmethod
-    def errors(self, model: Model) -> int | None:
-        """Training errors of the averaged weights; None where counting them is not worth a pass."""
+    def tally(self, scorer: Scorer | None) -> Tally:
+        """The training rows by class, and the errors of `scorer`, in one pass; without one, no errors."""
+
+    def held_out_tally(self, scorer: Scorer) -> Tally | None:
+        """The same for the held-out rows, if there are any."""
+        if self.held_out is None:
+            return None
+        tally = Tally()
+        tally.add(self.held_out[1], scorer.predict(self.held_out[0]))
+        return tally
+
+    @abstractmethod
+    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
+        """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
 
     def copies(self, epochs: int) -> int:
         """The largest number of visits to one row in this many epochs."""
@@ -142,6 +155,11 @@ class ArrayExamples(Examples):
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
             yield from self._batches(order, count)
 
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        if self.kept is None:
+            return self.X, self.labels, None
+        return some_rows(self.X, self.kept), self.labels[self.kept], self.kept
+
     def visit_again(self, rows: Order) -> None:
         """Count visits to these rows, if an epoch may visit a row more than once."""
         if self.times is None:
@@ -164,6 +182,10 @@ class ArrayExamples(Examples):
         digest.add(_core.Examples(self.rows, self.labels, self.weights, self.held), 0, len(self.held))
         return Seen.of(digest)
 
-    def errors(self, model: Model) -> int:
-        wrong = model.scorer(averaged=True).predict(self.X, self.plan.n_jobs) != self.labels
-        return int(np.count_nonzero(wrong if self.kept is None else wrong[self.kept]))
+    def tally(self, scorer: Scorer | None) -> Tally:
+        predicted = None if scorer is None else scorer.predict(self.X, self.plan.n_jobs)
+        labels, tally = self.labels, Tally()
+        if self.kept is not None:
+            labels, predicted = labels[self.kept], None if predicted is None else predicted[self.kept]
+        tally.add(labels, predicted)
+        return tally

@@ -1,15 +1,19 @@
-"""The report of a fit: counts with their bounds, the bracket of the margin, the verdict."""
+"""The report of a fit: how good the model is, the verdict, advice; then the counts with their bounds."""
 
 from __future__ import annotations
 
-import html
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
+from novikoff.shown import Shown, as_html, table_lines, table_text
 from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
+from novikoff.training.tally import Score, percent
+
+WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
+UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
 
 
 @dataclass(frozen=True)
@@ -33,13 +37,16 @@ class Figures:
     values_rounded: bool = False
     assumed: str = ""
     missing: str = ""
+    predicts: str = ""  # what predicts, if not the last weights
+    unit: str = ""  # what is right or wrong, if not `what`
+    way: str = ""  # of predicting, for models that have several
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
     """The report on `run`; `name` and `order` are shown unchanged."""
     timed = bool(run.history) and all("seconds" in record for record in run.history)  # else from a file
     settled = figures.settled if timed and figures.settled is not None else (None, None)
-    own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled")}
+    own = {key: value for key, value in vars(figures).items() if key not in ("margin", "settled", "way")}
     return Report(
         **own,
         model=name,
@@ -48,9 +55,15 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         converged=run.converged,
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
+        witness=run.witness_is,
         consistent=run.consistent,
         margin=run.margin if figures.margin is None else figures.margin,
         training_errors=run.training_errors,
+        training=run.score if run.way == figures.way else None,
+        held_out=run.held_out,
+        first_mistakes=int(run.history[0]["mistakes"]) if run.history else 0,
+        in_runs=run.in_runs,
+        spread=run.spread,
         compensated=settled[0],
         accumulator=settled[1],
         order=f"{figures.what} in the order of arrival" if run.as_given else in_words(order),
@@ -60,9 +73,12 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
     )
 
 
-@dataclass(frozen=True)
-class Report:
-    """The outcome of a fit: `str(report)` for people, `report.to_dict()` for programs.
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
+    """The outcome of a fit: `str(report)` says how good it is, `report.proof` what is proved about it.
+
+    `report.to_dict()` has all figures. `training`, `held_out` and `test` are scores of what predicts:
+    (errors, n, largest), where `largest` is the number of rows of the most frequent class.
 
     The bound is known up to a bracket, because training itself brackets the margin γ:
     the witness's margin ≤ γ ≤ ‖w‖/Στ. `bound_upper` is infinite if the data were not separated.
@@ -101,19 +117,91 @@ class Report:
     values_rounded: bool = False  # kernel values were rounded; decisions are exact for the rounded values
     assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked; empty: none
     missing: str = ""  # a hypothesis of the theorem that the run does not meet; empty: none
+    witness: str = "last"  # what separates: the last weights, these "lifted" by their bias, or others "found"
+    predicts: str = ""  # what predicts, if not the last weights
+    unit: str = ""  # what is right or wrong, if not `what`
+    training: Score | None = None  # None: not counted
+    held_out: Score | None = None
+    test: Score | None = None
+    first_mistakes: int = 0  # in the first epoch, each row predicted before it was learned
+    in_runs: bool = False  # rows of one class stand together
+    spread: float = 1.0  # how much larger the values of one column are than those of another, in a sample
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
-        return asdict(self)
+        figures = {field.name: getattr(self, field.name) for field in fields(self)}
+        scores = {name: score.to_dict() for name, score in figures.items() if isinstance(score, Score)}
+        return figures | scores | {"advice": self.advice}
+
+    # -- how good it is
+    @property
+    def advice(self) -> str:
+        """What may give a better model, in the words of Python; empty if there is no reason for any."""
+        train, unseen = self.training, self.test or self.held_out
+        if self.n_classes is None or self.what != "rows":
+            return ""
+        good = train is not None and not train.errors and not _is_worse(unseen, train)
+        if self.in_runs and self._in_given_order() and not good:
+            return "rows of one class stand together, which spoils what is learned: `order='riffle'`"
+        if train is None:
+            return ""
+        if train.errors and self.spread >= UNEVEN:
+            return (
+                f"some columns hold values {self.spread:.1g} times as large as others: scale them, as by "
+                "`scale='standard'`"
+            )
+        if _is_worse(unseen, train):
+            return "unseen rows are predicted much worse: fewer epochs, `early_stopping=True`, or more rows"
+        baseline = train.baseline
+        if baseline is not None and train.accuracy - baseline < 0.2 * (1 - baseline):
+            other = "another rule, or a kernel" if self.predicts else "`average=True`, or another rule"
+            other = "another kernel" if self._has_kernel else other
+            return f"hardly better than always answering the most frequent class: try {other}"
+        return ""
+
+    @property
+    def _has_kernel(self) -> bool:
+        return self.model.startswith("Kernel")
+
+    def _in_given_order(self) -> bool:
+        return self.order == "cyclic" or self.order.endswith("in the order of arrival")
+
+    def _good(self) -> list[tuple[str, str]]:
+        """How often what predicts is right: on the training rows, and on others."""
+        unit = self.unit or self.what
+        lines = []
+        if self.training is not None:
+            sample = f" (a sample of the {self.n_rows:,})" if self.training.n < self.n_rows else ""
+            lines.append(("training", score_text(self.training, f"{unit}{sample}")))
+        elif self.n_epochs == 1 and self.n_rows and self.first_mistakes <= self.n_rows:
+            first = score_text(Score(self.first_mistakes, self.n_rows), self.what)
+            lines.append(("training", f"{first}, each predicted before it was learned"))
+        for name, score in (("held out", self.held_out), ("test", self.test)):
+            if score is not None:
+                lines.append((name, score_text(score, unit)))
+        return lines
 
     def _lines(self) -> list[tuple[str, str]]:
+        advice = [("advice", self.advice)] if self.advice else []
+        return [
+            *self._good(),
+            ("verdict", self._verdict()),
+            *advice,
+            ("data", self._data()),
+            ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
+        ]
+
+    # -- what is proved about it
+    @property
+    def proof(self) -> Proof:
+        """Counts with their bounds, the bracket of the margin, and how decisions were made."""
+        return Proof(self.model, tuple(self._proof_lines()))
+
+    def _proof_lines(self) -> list[tuple[str, str]]:
         count = "updates" if self.rule in ("margin", "structured", "cost-augmented") else "mistakes"
         if self.mixed is not None:
             count = f"Σ μ·{count} = {floor_count(self.mixed)}"
         lines = [
-            ("data", self._data()),
-            ("verdict", self._verdict()),
-            ("epochs", f"{self.n_epochs:,} ({self._ending()}), {self.order}{self._time()}"),
             ("mistakes", f"{self.mistakes:,} in all, {self.last_epoch_mistakes:,} in the last epoch"),
             ("updates", f"{self.updates:,}"),
             ("bound", self._bound(count)),
@@ -123,8 +211,6 @@ class Report:
                 f"R = {self.radius:.6g}" if self.log2_radius is None else f"R = 2^{self.log2_radius:.6g}",
             ),
         ]
-        if self.training_errors is not None:
-            lines.append(("errors", f"{self.training_errors:,} on the training {self.what}"))
         if self.compensated is not None:
             close = f"{self.compensated:,} decision(s) too close for plain floating point, decided exactly"
             lines.append(("exactness", close))
@@ -140,18 +226,36 @@ class Report:
         if self.n_classes is None:
             return self._structured_verdict()
         if self.verdict == "separated":
-            if self.what == "sentences":
-                return "separated: every sentence's own labels are strictly above all others, checked exactly"
             rounded = " for the kernel values as rounded" if self.values_rounded else ""
-            return f"separated: every row lies strictly on its own side, checked exactly{rounded}"
+            if self.what == "sentences":
+                what = "every sentence's own labels are strictly above all others"
+            else:
+                what = "every row lies strictly on its own side"
+            if self.witness == "found":
+                return (
+                    f"separable, as the weights in `witness_` prove: {what}, checked exactly{self._wrong()}"
+                )
+            if self.witness == "lifted":
+                how = "the last weights with ties at 0 raised through the bias"
+                return f"separated by `witness_`, {how}: {what}, checked exactly"
+            if self.predicts:
+                exactly = f"checked exactly{rounded}; {self.predicts} predict"
+                return f"separated by the last weights: {what}, {exactly}"
+            return f"separated: {what}, checked exactly{rounded}"
         if self.verdict == "inseparable":
-            return f"inseparable: w was 0 after an update, so nothing separates these {self.what}"
+            return f"inseparable: no weights put all of these {self.what} on their own sides, as was proved"
         if self.consistent:
             tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
-            return f"undecided: consistent (no training error), but some {tied}"
+            return f"undecided: the last weights get every one of these {self.what} right, but some {tied}"
         if self.consistent is None:
-            return f"undecided: the last weights were not checked against the {self.what}"
-        return f"undecided: the last weights misclassify some {self.what}"
+            return f"undecided: the {self.what} were read once, and not checked again"
+        return f"undecided: whether any weights get all of these {self.what} right is not known"
+
+    def _wrong(self) -> str:
+        """The training errors, in a clause."""
+        if self.training_errors is None:
+            return ""
+        return f"; the weights that predict make {self.training_errors:,} error(s)"
 
     def _structured_verdict(self) -> str:
         if self.verdict == "separated":
@@ -210,13 +314,47 @@ class Report:
         return f"{upper} (‖w‖/Στ){assumed}; {unknown}" if bounded else unknown
 
     def __str__(self) -> str:
-        return "\n".join([self.model, *(f"  {name:<10} {text}" for name, text in self._lines())])
+        return table_text(self.model, self._lines())
+
+    def in_full(self) -> str:
+        """The report and its proof."""
+        return table_text(self.model, [*self._lines(), *self._proof_lines()])
+
+    def __repr__(self) -> str:
+        good = "; ".join(f"{name} {text.partition(':')[0]}" for name, text in self._good())
+        return f"<Report of {self.model}: {good or 'not judged'}; {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>"
-            for name, text in self._lines()
-        )
-        caption = f"<caption {left}><b>{html.escape(self.model)}</b></caption>"
-        return f"<table>{caption}<tbody>{rows}</tbody></table>"
+        return f"{as_html(str(self))}<details><summary>Proof</summary>{as_html(str(self.proof))}</details>"
+
+
+@dataclass(frozen=True, repr=False)
+class Proof(Shown):
+    """The part of a report that theorems are about."""
+
+    model: str
+    lines: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"Proof for {self.model}", *table_lines(self.lines)])
+
+
+def score_text(score: Score, unit: str = "rows") -> str:
+    """A score in one line; 100 % only without an error.
+
+    >>> score_text(Score(1, 30_000, 20_000))
+    '99.99 % correct: 1 error on 30,000 rows (always the most frequent class: 66.67 %)'
+    """
+    errors = f"{score.errors:,} error{'' if score.errors == 1 else 's'} on {score.n:,} {unit}"
+    text = f"{percent(score.n - score.errors, score.n)} correct: {errors}"
+    if score.largest is None:
+        return text
+    kind = "label" if unit.startswith("tokens") else "class"
+    return f"{text} (always the most frequent {kind}: {percent(score.largest, score.n)})"
+
+
+def _is_worse(unseen: Score | None, train: Score) -> bool:
+    """Whether the errors on unseen rows are far more than those on the training rows."""
+    if unseen is None:
+        return False
+    return 1 - unseen.accuracy > 2 * (1 - train.accuracy) + 0.1

@@ -12,10 +12,11 @@ from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.outward import at_most
-from novikoff.parameters.common import MULTICLASS, TIES
+from novikoff.parameters.common import AUTO, MULTICLASS, TIES
 from novikoff.parameters.linear import PHI, RULES
 from novikoff.training.ledger import Ledger
-from novikoff.training.run import Record, Run
+from novikoff.training.run import Proof, Record, Run
+from novikoff.training.tally import Score
 from novikoff.training.weights import Floats, Model, Settings, Weights
 
 
@@ -41,6 +42,8 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
         "settings": {k: v for k, v in asdict(model.settings).items() if k != "phi" or v != PHI},
         "parts": parts,
     }
+    if model.settings.average == AUTO:
+        facts["last_are_right"] = model.last_are_right
     arrays: Arrays = {}
     used = model.used()
     for weights, bias in model.settings.tables():
@@ -79,6 +82,8 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part, used)
+    if how.average == AUTO:
+        model.last_are_right = checks.fact(facts, "last_are_right", bool)
     from_zero = checks.fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # in a file of an earlier version
     if "ledger" in facts:
@@ -134,7 +139,7 @@ def settings(facts: Facts) -> Settings:
         margin=checks.finite(facts, "margin"),
         C=checks.finite(facts, "C", zero=False),
         bias_square=checks.finite(facts, "bias_square"),
-        average=checks.fact(facts, "average", bool),
+        average=AUTO if facts["average"] == AUTO else checks.fact(facts, "average", bool),
         multiclass=checks.choice(facts, "multiclass", MULTICLASS),
         phi=checks.finite(facts, "phi"),
     )
@@ -144,22 +149,87 @@ def settings(facts: Facts) -> Settings:
 PASSING = ("seconds", "seconds_lost", "bytes_moved")  # these depend on the machines
 
 
+NEWER = ("whole_values", "score", "way", "held_out", "in_runs")  # written only if set
+
+
 def run_state(run: Run) -> checks.State:
     """The state of a run without its seconds, so that equal runs give equal files; only sums over shards.
 
-    The witness consists of the model's last weights and a separate bias.
+    The witness consists of the model's last weights and a separate bias, unless it was found by asking.
     """
-    dropped = ("history", "witness", "interrupted", "call", *(() if run.n_shards else ("n_shards", "mixed")))
-    dropped += () if run.whole_values else ("whole_values",)
+    dropped = (
+        "history",
+        "witness",
+        "interrupted",
+        "call",
+        "spread",
+        *(() if run.n_shards else ("n_shards", "mixed")),
+    )
+    dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
+    dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
-    facts["history"] = [
-        {k: v for k, v in record.items() if k not in PASSING and type(v) in (int, float)}
-        for record in run.history
-    ]
-    return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
+    facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
+    facts["history"] = lasting(run.history)
+    impossible = {k: proof for k, proof in run.proofs.items() if not proof.is_possible}
+    if impossible:
+        facts["proofs"] = proofs_state(impossible)[0]
+    if run.witness is None:
+        return facts, {}
+    found = data_state.pack_columns("witness", list(run.witness[0])) if run.witness_is == "found" else {}
+    return facts, found | {"witness_bias": np.array(run.witness[1])}
 
 
-def records(facts: Facts, *, lists: bool = False) -> list[Record]:
+def proofs_state(proofs: dict[int, Proof]) -> checks.State:
+    """The proofs of a run's learners, by their numbers."""
+    facts: Facts = {}
+    arrays: Arrays = {}
+    for k, proof in proofs.items():
+        if proof.coef is not None and proof.intercept is not None:
+            facts[str(k)] = {}
+            arrays[f"proof.{k}.coef"], arrays[f"proof.{k}.intercept"] = proof.coef, proof.intercept
+        elif proof.pairs is not None:
+            weights = [f"{weight:x}" for weight in proof.weights]  # JSON readers truncate long numbers
+            facts[str(k)] = {
+                "pairs": proof.pairs.tolist(),
+                "weights": weights,
+                "consistent": proof.consistent,
+            }
+    return facts, arrays
+
+
+def proofs_from_state(facts: Facts, arrays: Arrays) -> dict[int, Proof]:
+    """The inverse of `proofs_state`."""
+    proofs: dict[int, Proof] = {}
+    for key in facts:
+        proof, k = checks.fact(facts, key, dict), int(key)
+        if "pairs" not in proof:
+            coef = checks.array(arrays, f"proof.{k}.coef", np.float64, (None, None))
+            intercept = checks.array(arrays, f"proof.{k}.intercept", np.float64, (len(coef),))
+            proofs[k] = Proof(True, coef, intercept, consistent=True)
+            continue
+        texts = checks.fact(proof, "weights", list)
+        if not texts or not all(type(text) is str and text.isalnum() for text in texts):
+            raise ValueError(f"weights of a proof are {checks.short(texts)}, expected whole numbers")
+        pairs = np.array(checks.counts(proof, "pairs", len(texts)), dtype=np.int64)
+        consistent = proof.get("consistent")
+        if consistent is not None:
+            checks.fact(proof, "consistent", bool)
+        proofs[k] = Proof(
+            False, pairs=pairs, weights=tuple(int(text, 16) for text in texts), consistent=consistent
+        )
+    return proofs
+
+
+def lasting(history: list[Record]) -> list[Record]:
+    """The records without what depends on the machine."""
+    kinds = int, float
+    return [{k: v for k, v in r.items() if k not in PASSING and type(v) in kinds} for r in history]
+
+
+COUNTED = ("mistakes", "updates")  # in every record
+
+
+def records(facts: Facts, *, lists: bool = False, counted: tuple[str, ...] = COUNTED) -> list[Record]:
     """A history: for each epoch numbers by name; with `lists`, also lists with one number per shard."""
 
     def sound(value: Any) -> bool:
@@ -170,10 +240,9 @@ def records(facts: Facts, *, lists: bool = False) -> list[Record]:
     history: list[Record] = checks.fact(facts, "history", list)
     for record in history:
         good = isinstance(record, dict) and all(map(sound, record.values()))
-        if not good or not all(_is_count(record.get(name)) for name in ("mistakes", "updates")):
-            raise ValueError(
-                f"history has {checks.short(record)}, expected numbers with mistakes and updates"
-            )
+        if not good or not all(_is_count(record.get(name)) for name in counted):
+            expected = f"numbers with {' and '.join(counted)}"
+            raise ValueError(f"history has {checks.short(record)}, expected {expected}")
     return history
 
 
@@ -186,9 +255,15 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
     """The inverse of `run_state`; seconds are lost."""
     history = records(facts)
     witness = None
+    known = ("last", "lifted", "found")
+    witness_is = checks.choice(facts, "witness_is", known) if "witness_is" in facts else "last"
     if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
-        witness = model.coef(averaged=False)[0], checks.array(arrays, "witness_bias", np.float64, (k,))
+        coef = model.coef(averaged=False)[0]
+        if witness_is == "found":
+            coef = np.zeros((k, model.n_features))
+            data_state.unpack_rows("witness", arrays, model.n_features, k, list(coef))
+        witness = coef, checks.array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")
     return Run(
         history=history,
@@ -199,7 +274,13 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         v_square=_v_square(facts),
         unit_margin=float(checks.fact(facts, "unit_margin", float)),
         witness=witness,
+        witness_is=witness_is,
+        proofs=proofs_from_state(checks.fact(facts, "proofs", dict), {}) if "proofs" in facts else {},
         training_errors=errors if errors is None else checks.count(facts, "training_errors"),
+        score=_score(facts, "score"),
+        way=checks.fact(facts, "way", str) if "way" in facts else "",
+        held_out=_score(facts, "held_out"),
+        in_runs=checks.fact(facts, "in_runs", bool) if "in_runs" in facts else False,
         n_rows=checks.count(facts, "n_rows"),
         as_given=checks.fact(facts, "as_given", bool),
         heaviest=checks.finite(facts, "heaviest"),
@@ -208,6 +289,19 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         mixed=checks.number(facts, "mixed", 0.0) if "mixed" in facts else 0.0,
         whole_values=checks.fact(facts, "whole_values", bool) if "whole_values" in facts else False,
     )
+
+
+def _score(facts: Facts, name: str) -> Score | None:
+    """Errors, n, and the size of the largest class, which may be unknown. Earlier versions wrote none."""
+    given = checks.fact(facts, name, list) if name in facts else []
+    if not given:
+        return None
+    if len(given) != 3 or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
+        raise ValueError(f"{name} has {checks.short(given)}, expected errors, rows and the largest class")
+    errors, n, largest = given
+    if not max(errors, largest or 0, 1) <= n:
+        raise ValueError(f"{name} counts {errors} errors and {largest} rows of a class in {n} rows")
+    return Score(errors, n, largest)
 
 
 def _v_square(facts: Facts) -> float:

@@ -1,7 +1,7 @@
-"""Learning from a source: block by block, in the source's order, with a few blocks in memory.
+"""Learning from a source: block by block, in the source's order or riffled, with a few blocks in memory.
 
-Every pass reads the source again. The result is that of `order="cyclic"` on the same rows in memory, bit for
-bit, however the source is divided into blocks.
+Every pass reads the source again. The result is that of `order="cyclic"` or `order="riffle"` on the same rows
+in memory, bit for bit, however the source is divided into blocks.
 """
 
 from __future__ import annotations
@@ -9,26 +9,31 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import UnsortedIndices, rows_of
+from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
 from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
+from novikoff.training.piles import BLOCK, Piles
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order, Riffle
 from novikoff.training.run import Run
-from novikoff.training.weights import Model, Settings
+from novikoff.training.tally import Tally
+from novikoff.training.weights import Model, Scorer, Settings
+
+MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
 
 
 class Grows(Protocol):
@@ -74,14 +79,41 @@ class SourceExamples(Examples):
         self.after_block: Callable[[int], None] | None = None  # called with the epoch's number of rows so far
         self.surveyed = False  # whether a pass before learning has found all labels
         self.visited = 0  # rows of this epoch
+        self.piles: Piles | None = None  # for order="riffle"
+        self.rng: np.random.Generator | None = None  # of its riffles
+        self.riffles = 0  # drawn so far, one per epoch
+        self.tallied: Tally | None = None  # by the last whole pass of `as_stored`
         self.where: Callable[[int], str] = str  # the location of a row, once all are read
 
     @property
     def count(self) -> int:
         return self.visited
 
-    def errors(self, model: Model) -> None:
-        return None
+    def tally(self, scorer: Scorer | None) -> Tally:
+        if scorer is not None or self.tallied is None:
+            for _ in self._as_stored("counting errors", scorer):
+                pass
+        assert self.tallied is not None
+        return self.tallied
+
+    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
+        """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
+        blocks, places, labels, before, size = [], [], [], 0, 0
+        for batch in self.as_stored():
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            X = some_rows(batch.X, here)  # a copy, because blocks reuse their memory
+            size += row_bytes(X) * len(here)
+            if size > MOST_ROW_BYTES:
+                return None
+            blocks.append(Block(X, None, None, 0, str))
+            places.append(here + before)
+            labels.append(batch.labels[here])
+            before += len(batch.labels)
+        numbers = np.concatenate(places)
+        X = gather(blocks).X
+        columns = self.source.features.n_columns
+        X = X._replace(shape=(X.shape[0], columns)) if isinstance(X, Csr) else X
+        return X, np.concatenate(labels), None if len(numbers) == before else numbers
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
         """The factor of each row's step: its weight times that of its class."""
@@ -112,6 +144,9 @@ class SourceExamples(Examples):
         rows = 0
         started, mistakes, skip = time.perf_counter(), model.total("mistakes"), self.skip
         self.epochs, self.skip, self.visited = self.epochs + 1, 0, self.visited if skip else 0
+        if self.piles is not None:
+            yield from self._riffled(model, self.piles, skip, started, mistakes)
+            return
         for block in self.source.blocks(reuse=True):
             begin, rows = max(skip - rows, 0), rows + block.n_rows
             if begin < block.n_rows:
@@ -133,6 +168,46 @@ class SourceExamples(Examples):
         self.heaviest = self.heaviest or 1.0
         if not rows:
             raise ValueError(f"{self.source.name}: there are no rows to learn from.")
+
+    def _riffled(self, model: Grows, piles: Piles, skip: int, started: float, before: int) -> Iterator[Batch]:
+        """The rows of the next epoch after the first `skip` visits, in an order drawn anew."""
+        n, size = piles.n_rows, self.source.size
+        if self.classes.n_classes < 2:
+            raise UnseenClass  # there is nothing to learn
+        model.widen(self.source.features.n_columns)
+        if self.classes.n_classes > model.n_classes:
+            model.grow(self.classes.n_classes)
+        assert self.rng is not None
+        while self.riffles < self.epochs:  # also those of the epochs before a checkpoint
+            riffle, self.riffles = Riffle(n, self.rng), self.riffles + 1
+        for hand in piles.hands(riffle, skip):
+            X = hand.X if self.scaling is None else self.scaling.transform(hand.X)
+            count = len(hand.labels)
+            yield Batch(X, rows_of(X), hand.labels, hand.weights, hand.order, 0, count, hand.where)
+            self.visited += count
+            if hand.weights is not None:
+                self.heaviest = max(self.heaviest, float(hand.weights.max()))
+                self.weighted = self.weighted or not_all_one(hand.weights)
+            if self.after_block is not None:
+                self.after_block(self.visited)
+            if self.watch is not None:
+                seconds, made = time.perf_counter() - started, model.total("mistakes") - before
+                consumed = (size or 0) * self.visited // n
+                self.watch(Progress(f"epoch {self.epochs}", self.visited, consumed, size, made, seconds))
+        model.resize(self.source.features.n_columns)
+        self.heaviest = self.heaviest or 1.0
+
+    def _labelled(self, block: Block) -> tuple[Ints, Floats | None, Order | None]:
+        """For a riffle: the class and weight of each row of a block, and which rows are visited."""
+        labels = self._labels(block)
+        weights = self._weights(block, labels)
+        return labels, weights, weighted(weights)
+
+    def _noted(self, piles: Piles) -> Iterator[Block]:
+        """All blocks, whose places are noted after the caller has seen their labels."""
+        for block in self.watched("first look"):
+            yield block
+            piles.note(block)
 
     def _parts(self, model: Grows, block: Block, begin: int) -> Iterator[Batch]:
         """The block from row `begin`, split at the first row of each new class if classes may grow.
@@ -163,10 +238,20 @@ class SourceExamples(Examples):
                 yield batch if n > 1 else batch._replace(labels=np.zeros_like(labels))
 
     def as_stored(self) -> Iterator[Batch]:
-        skipped = self.source.skipped  # by a whole pass: this one may end at the first error
+        return self._as_stored("verdict")
+
+    def _as_stored(self, doing: str, scorer: Scorer | None = None) -> Iterator[Batch]:
+        """The rows, in a pass that may end early; a whole one counts them, and the errors of `scorer`."""
+        skipped = self.source.skipped  # by a whole pass
+        tally = Tally()
         try:
-            for block in self.watched("verdict"):
-                yield self._batch(block, self._labels(block))
+            for block in self.watched(doing):
+                batch = self._batch(block, self._labels(block))
+                predicted = None if scorer is None else scorer.predict(batch.X)
+                kept = slice(None) if batch.order is None else batch.order
+                tally.add(batch.labels[kept], None if predicted is None else predicted[kept])
+                yield batch
+            self.tallied = tally
         finally:
             self.source.skipped = skipped
 
@@ -231,15 +316,22 @@ class SourceExamples(Examples):
         balanced: bool,
         checkpoint: Checkpoint | None,
     ) -> LinearTrainer:
-        """A fit that reads the rows in their order once per epoch, or is resumed from a checkpoint."""
+        """A fit that reads all rows once per epoch, in their order or riffled, or resumes from a checkpoint.
+
+        For a riffle, a pass before learning finds all columns and classes, in the order of the rows.
+        """
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
         self.scaling = Scaling("unit") if scale == "unit" else None
+        if plan.order == "riffle":
+            self.source.divide(BLOCK)
+            self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
+            self.survey(scale, balanced=balanced, blocks=self._noted(self.piles))
         trainer = self._fitting(plan, settings, checkpoint)
         if checkpoint is not None and checkpoint.exists():
             checkpoint.restore(trainer, self)
-        elif measured or balanced:
+        elif (measured or balanced) and self.piles is None:
             self.survey(scale, balanced=balanced)
         return trainer
 
@@ -264,6 +356,7 @@ class Learned:
     classes: npt.NDArray[Any]
     scaling: Scaling | None
     run: Run
+    order: str  # in which the rows were visited
 
 
 def fit(
@@ -279,13 +372,19 @@ def fit(
 ) -> Learned:
     """Learn from a source until an epoch makes no update, or the plan ends training.
 
-    Unless classes are declared or may grow, they are sorted, as for an array. The fit starts with the classes
-    of the first block; a new label in a later block restarts it, after a pass that finds all labels.
+    Unless classes are declared or may grow, they are sorted, as for an array. In the order of the source, the
+    fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
+    that finds all labels. A source that can be read only in its order is not riffled, but read so.
     """
+    in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
+    if plan.is_open_ended and in_passes and not source.can_reread:
+        plan = replace(plan, max_epochs=1)
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
-    if plan.order != "cyclic" or plan.early_stopping:
+    if plan.order == "riffle" and not plan.early_stopping and source.only_in_order:
+        plan = replace(plan, order="cyclic")
+    if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(
                 "checkpoints are for fits that read the rows in their own order, one after another."
@@ -297,7 +396,7 @@ def fit(
     run: Run | None = None
     while run is None:
         try:
-            run = train(trainer, plan, Run(history=trainer.history))
+            run = train(trainer, plan, Run(history=trainer.history, proofs=trainer.proofs))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. If the source "
@@ -313,14 +412,16 @@ def fit(
     elif classes.n_classes < 2:
         raise KeyboardInterrupt  # nothing has been learned yet
     trainer.model.resize(source.features.n_columns)
-    return Learned(trainer.model, classes.labels, examples.scaling, run)
+    if not examples.can_repeat and classes.seen is not None:
+        run.in_runs = classes.seen.are_long
+    return Learned(trainer.model, classes.labels, examples.scaling, run, plan.order)
 
 
 def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: dict[str, bool]) -> None:
     """Refuse what needs a second pass over something that can be read only once."""
     source, classes = examples.source, examples.classes
     wanted = {
-        f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
+        f"max_epochs={plan.max_epochs}": plan.max_epochs != 1,
         "scaling by column": measured,
         "finding the classes first (declare them, or let them grow)": not classes.grows
         and classes.declared is None,

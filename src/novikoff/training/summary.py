@@ -6,13 +6,16 @@ import math
 from fractions import Fraction
 
 from novikoff.outward import UNIT, at_most, down, root_up, up
-from novikoff.training.report import Figures, Report, report_of
+from novikoff.training.report import WAYS, Figures, Report, report_of
 from novikoff.training.run import Run
 from novikoff.training.weights import ORDINARY, Model, Settings
 
 
-def summarize(model: Model, run: Run, name: str, order: str) -> Report:
-    """The report on `run`, which made `model`; `name` and `order` are shown unchanged."""
+def summarize(model: Model, run: Run, name: str, order: str, way: str = "") -> Report:
+    """The report on `run`, which made `model`; `name` and `order` are shown unchanged.
+
+    `way` is how a model predicts that has several ways.
+    """
     bound, low, high = _bound(model, run)
     if run.shuffled_in_blocks:
         order = f"shuffled in blocks of {run.shuffled_in_blocks:,} rows (memory-mapped)"
@@ -29,6 +32,8 @@ def summarize(model: Model, run: Run, name: str, order: str) -> Report:
         bound_upper=high,
         settled=(_settled_by(model, 0), _settled_by(model, 1)),
         missing=missing_for(model, run),
+        predicts=WAYS[way or ("averaged" if model.averages else "last")],
+        way=way,
     )
     return report_of(run, figures, f"{name}(rule={model.settings.rule!r})", order)
 

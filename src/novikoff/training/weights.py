@@ -22,6 +22,7 @@ from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem, r
 from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.linear import LINEAR_PARAMETERS, PHI, VARIANCE_RULES, phi_of
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
@@ -44,7 +45,7 @@ class Settings:
     margin: float = LINEAR_PARAMETERS["margin"].default
     C: float = LINEAR_PARAMETERS["C"].default
     bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
-    average: bool = LINEAR_PARAMETERS["average"].default
+    average: bool | str = LINEAR_PARAMETERS["average"].default  # "auto": the mean, unless the last are right
     multiclass: str = LINEAR_PARAMETERS["multiclass"].default
     phi: float = PHI  # Φ⁻¹(η) of 'scw'
 
@@ -63,7 +64,7 @@ class Settings:
 
     def tables(self) -> list[tuple[str, str]]:
         """The attributes of `Weights` that hold what was learned: of the weights, and of the bias."""
-        sums, variances = self.average, self.has_variances
+        sums, variances = bool(self.average), self.has_variances
         return (
             [("weights", "bias")]
             + [("weight_sums", "bias_sums")] * sums
@@ -305,13 +306,14 @@ def bias_square(settings: Settings) -> Enclosure:
 class Scorer:
     """Fixed weights, ready to predict; safe to share between threads."""
 
-    def __init__(self, native: _core.Learner, n_classes: int) -> None:
-        self._native, self.n_classes = native, n_classes
+    def __init__(self, native: _core.Learner, n_classes: int, weights: Floats, bias: Floats) -> None:
+        self.native, self.n_classes = native, n_classes
+        self.weights, self.bias = weights, bias  # in a learner's layout
 
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
         """The learner's last weights, not copied."""
-        return cls(learner.native.view(), learner.n_classes)
+        return cls(learner.native.view(), learner.n_classes, learner.weights, learner.bias)
 
     @classmethod
     def from_weights(cls, coef: Floats, intercept: Floats, used: Indices | None = None) -> Scorer:
@@ -336,7 +338,7 @@ class Scorer:
         native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
             native.measure_norm_of(used)
-        return cls(native, n_classes)
+        return cls(native, n_classes, weights, bias)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
         """The exact class of each row."""
@@ -356,7 +358,7 @@ class Scorer:
         jobs = threads(n_jobs)
         # A native learner counts its fallbacks, so every thread needs a separate one.
         cuts = np.linspace(0, n, min(jobs, max(n // 1000, 1)) + 1).astype(int).tolist()
-        calls = [partial(loop, self._native.view(), rows, *part, out) for part in pairwise(cuts)]
+        calls = [partial(loop, self.native.view(), rows, *part, out) for part in pairwise(cuts)]
         try:
             for problem, row in results(calls, len(calls)):
                 raise_problem(problem, row, X)
@@ -377,6 +379,12 @@ class Model:
             for _ in range(n_classes if self.apart else 1)
         ]
         self.ledger = Ledger()
+        self.last_are_right = False  # with average="auto": the last weights make no error on their rows
+
+    @property
+    def averages(self) -> bool:
+        """Whether the mean of the weights predicts, and not the last ones."""
+        return bool(self.settings.average) and not (self.settings.average == AUTO and self.last_are_right)
 
     @property
     def from_zero(self) -> bool:
@@ -507,6 +515,10 @@ class Model:
         rows = [learner.used() for learner in self.learners]
         known = [used for used in rows if used is not None]
         return None if len(known) < len(rows) else np.unique(np.concatenate(known))
+
+    def predictor(self) -> Scorer:
+        """A scorer with the weights that predict."""
+        return self.scorer(averaged=self.averages)
 
     def scorer(self, *, averaged: bool) -> Scorer:
         """A scorer with the last or the averaged weights."""

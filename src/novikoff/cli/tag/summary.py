@@ -40,7 +40,7 @@ def facts(tagger: Tagger, path: Path, top: int) -> dict[str, Any]:
     }
 
 
-def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
+def lines(tagger: Tagger, path: Path, top: int, *, verbose: bool) -> list[str]:
     """The summary for people."""
     from novikoff.data.labels import as_text
 
@@ -57,7 +57,8 @@ def lines(tagger: Tagger, path: Path, top: int) -> list[str]:
         ("weights", f"{len(tagger.pairs.w):,} nonzero, {_which(tagger)}"),
         ("made with", output.made_with(known, TAG_TABLE)),
     ]
-    out = str(tagger.report).split("\n") if tagger.report is not None else [tagger.name]
+    report = tagger.report
+    out = output.report_lines(report, verbose=verbose) if report is not None else [tagger.name]
     out += [f"  {name:<10} {text}" for name, text in about]
     if templates is not None:
         out += ["", "templates:", *(f"  {line}" for line in templates.text.splitlines())]

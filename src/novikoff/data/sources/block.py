@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -66,6 +66,8 @@ class Block:
     weights: Floats | None  # None: all are 1
     consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
+    place: Any = None  # for `Source.again`; None: its rows cannot be read again without those before
+    ids: Any = None  # of the rows: an Arrow array or a list, if the source was opened with `id`
 
     def __post_init__(self) -> None:
         if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":
@@ -94,7 +96,7 @@ def gather(blocks: Iterable[Block]) -> Block:
         weights = np.concatenate(ones)
     if all(part.labels is not None for part in parts):
         labels = _labels([part.labels for part in parts])
-    X = _joined([part.X for part in parts], columns)
+    X = joined([part.X for part in parts], columns)
     for part in parts:
         part.X = np.zeros((0, 0))  # only `where` is still needed
     return Block(X, labels, weights, parts[-1].consumed, where)
@@ -104,17 +106,49 @@ def _labels(parts: list[Any]) -> Labels:
     return concatenated(parts) if isinstance(parts[0], TextLabels) else np.concatenate(parts)
 
 
-def _joined(parts: list[Matrix], columns: int) -> Matrix:
+def between(X: Matrix, begin: int, end: int) -> Matrix:
+    """Rows `begin` to `end`.
+
+    >>> X = Csr(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]), np.array([0, 1, 1, 3]), (3, 2))
+    >>> between(X, 1, 3)[:3]
+    (array([2., 3.]), array([1, 0]), array([0, 0, 2]))
+    """
+    if not isinstance(X, Csr):
+        return X[begin:end]
+    first, last = X.indptr[begin], X.indptr[end]
+    indptr = X.indptr[begin : end + 1] - first
+    return Csr(X.data[first:last], X.indices[first:last], indptr, (end - begin, X.shape[1]), X.is_sorted)
+
+
+class Room:
+    """Memory for joined rows that is used again: new pages cost as much as copying rows into them."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, npt.NDArray[Any]] = {}
+
+    def join(self, what: str, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The rows of all parts, valid until `what` is joined again."""
+        dtype, count = np.result_type(*parts), sum(map(len, parts))
+        held = self._held.get(what)
+        shape = parts[0].shape[1:]
+        if held is None or len(held) < count or held.dtype != dtype or held.shape[1:] != shape:
+            held = self._held[what] = np.empty((count + count // 8, *shape), dtype)
+        return np.concatenate(parts, out=held[:count])
+
+
+def joined(parts: list[Matrix], columns: int, room: Room | None = None) -> Matrix:
+    """The rows of all parts, in order, over this many columns."""
+    join = (lambda _, arrays: np.concatenate(arrays)) if room is None else room.join
     dense = [part for part in parts if not isinstance(part, Csr)]
     if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
-        return np.concatenate(dense)
+        return join("dense", dense)
     sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
     before = np.cumsum([0, *(part.nnz for part in sparse)])
     width = np.int64 if before[-1] > 2**31 - 1 else np.result_type(*(part.indices.dtype for part in sparse))
     ends = [part.indptr[1:] + first for part, first in zip(sparse, before, strict=False)]
     return Csr(
-        np.concatenate([part.data for part in sparse]),
-        np.concatenate([part.indices for part in sparse]).astype(width, copy=False),
+        join("data", [part.data for part in sparse]),
+        join("indices", [part.indices for part in sparse]).astype(width, copy=False),
         np.concatenate([[0], *ends]).astype(width),
         (sum(part.shape[0] for part in sparse), columns),
         all(part.is_sorted for part in sparse),

@@ -15,7 +15,8 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import IO, Any, cast
 
 import numpy as np
@@ -31,7 +32,7 @@ MAX_EXPANSION: int = SOURCE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
 # the first bytes of compressed files; names do not matter
-GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+FORMS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 
 @dataclass(slots=True)
@@ -43,6 +44,11 @@ class Lines:
     consumed: int  # bytes on disk of all files, up to the end of these lines
     buffer: bytearray
     problem: str = ""  # with the line after these, which ends the stream
+    at: int = 0  # where they begin in the decompressed file
+    size: int = field(init=False)  # in bytes, also when the text is no longer valid
+
+    def __post_init__(self) -> None:
+        self.size = len(self.text)
 
 
 class ByteStream:
@@ -75,6 +81,7 @@ class ByteStream:
         self._begun: tuple[_Unpacked, bytes] | None = None  # the first file, of which `head` has read this,
         self._is_whole = False  # which is all
         self._spent = False
+        self._in_order: str | None = None  # see `only_in_order`
 
     def head(self, size: int) -> bytes:
         """At least the first `size` bytes, decompressed; later reads still return them."""
@@ -137,6 +144,28 @@ class ByteStream:
             file.check_unchanged()
             before += unpacked.taken
 
+    @property
+    def only_in_order(self) -> str:
+        """Why the files cannot be read from the middle; empty if they can."""
+        if not self.can_reread:
+            return f"{self.name} can be read only once"
+        if self._in_order is None:
+            packed = (f"{file.name} is compressed" for file in self._files if file.is_packed())
+            self._in_order = next(packed, "")
+        return self._in_order
+
+    def again(self, number: int, at: int, size: int) -> Lines:
+        """The lines at this place of a file that is not compressed. Several threads may call it."""
+        try:
+            buffer = self._pool.pop()
+        except IndexError:
+            buffer = bytearray(size)
+        if len(buffer) < size:
+            buffer = bytearray(size)
+        text = memoryview(buffer)[:size]
+        self._files[number].read_into(text, at)
+        return Lines(text, number, 0, buffer, at=at)
+
     def release(self, lines: Lines) -> None:
         """Return the memory of a block for reuse."""
         lines.text.release()
@@ -168,7 +197,7 @@ class ByteStream:
         return hashlib.blake2b("".join(digests).encode(), digest_size=32).hexdigest()
 
     def _lines(self, unpacked: _Unpacked, head: bytes, size: int) -> Iterator[Lines]:
-        rest = head  # the beginning of an incomplete line
+        rest, at = head, 0  # the beginning of an incomplete line; the place of the next block
         while True:
             # Buffers are reused, because new memory costs as much as parsing. A long line gets a larger one.
             room = size if 2 * len(rest) <= size else size + 2 * len(rest)
@@ -185,10 +214,12 @@ class ByteStream:
             rest = bytes(view[cut:filled])
             if sound < cut or len(rest) > self.max_line:
                 problem = f"the line has more than max_line={self.max_line} bytes"
-                yield Lines(view[:sound], 0, unpacked.taken, buffer, problem)
+                yield Lines(view[:sound], 0, unpacked.taken, buffer, problem, at)
                 return
             if cut:
-                yield Lines(view[:cut], 0, unpacked.taken - (0 if unpacked.form else len(rest)), buffer)
+                consumed = unpacked.taken - (0 if unpacked.form else len(rest))
+                yield Lines(view[:cut], 0, consumed, buffer, at=at)
+                at += cut
             else:
                 self._pool.append(buffer)
             if ended:
@@ -276,6 +307,18 @@ class _File(ABC):
     def check_unchanged(self) -> None:
         """Raise a ValueError if the file has visibly changed."""
 
+    @abstractmethod
+    def read_into(self, view: memoryview, at: int) -> None:
+        """Fill the view with the bytes from `at` on."""
+
+    def is_packed(self) -> bool:
+        """Whether the file is compressed."""
+        with self.open() as file:
+            return _form(file.read(6) or b"") != ""
+
+    def _cut_short(self) -> ValueError:
+        return ValueError(f"{self.name}: the file has changed since it was first read; start again.")
+
     def digest(self) -> str:
         if not self.can_reread:
             raise ValueError(
@@ -317,6 +360,16 @@ class _NamedFile(_File):
         if self.can_reread:
             self._compare(os.stat(self.name))  # noqa: PTH116
 
+    def read_into(self, view: memoryview, at: int) -> None:
+        with self.open() as file:
+            file.seek(at)
+            done = 0
+            while done < len(view):
+                read = file.readinto(view[done:])
+                if not read:
+                    raise self._cut_short()
+                done += read
+
     def _compare(self, status: os.stat_result) -> None:
         if (status.st_size, status.st_mtime_ns) != self._stamp:
             raise ValueError(f"{self.name}: the file has changed since it was first read; start again.")
@@ -333,6 +386,7 @@ class _OpenFile(_File):
             self._start = file.tell()
             self.size = file.seek(0, os.SEEK_END) - self._start
             file.seek(self._start)
+        self._lock = Lock()  # its position is shared
 
     def open(self) -> io.RawIOBase:
         self.rewind()
@@ -341,6 +395,14 @@ class _OpenFile(_File):
     def check_unchanged(self) -> None:
         if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
             raise ValueError(f"{self.name}: the file changed while it was read; start again.")
+
+    def read_into(self, view: memoryview, at: int) -> None:
+        with self._lock:
+            self._file.seek(self._start + at)
+            data = self._file.read(len(view))
+        if len(data) < len(view):
+            raise self._cut_short()
+        view[:] = data
 
     def rewind(self) -> None:
         """Restore the file's original position."""
@@ -416,6 +478,11 @@ class _Joined(io.RawIOBase):
         return len(part)
 
 
+def _form(first: bytes) -> str:
+    """How a file with these first bytes is compressed; empty if it is not."""
+    return next((form for mark, form in FORMS.items() if first.startswith(mark)), "")
+
+
 class _Unpacked:
     """The bytes of a file, decompressed if necessary."""
 
@@ -434,20 +501,21 @@ class _Unpacked:
             raise
 
     def _unpacker(self, first: bytes) -> tuple[str, Any]:
-        if first.startswith(GZIP):
-            return "gzip", gzip.GzipFile(fileobj=cast(Any, self._buffered()), mode="rb")
-        if first.startswith(BZIP2):
-            return "bzip2", bz2.BZ2File(self._buffered())
-        if first.startswith(XZ):
-            return "xz", lzma.LZMAFile(self._buffered())
-        if first.startswith(ZSTD):
+        form = _form(first)
+        if form == "gzip":
+            return form, gzip.GzipFile(fileobj=cast(Any, self._buffered()), mode="rb")
+        if form == "bzip2":
+            return form, bz2.BZ2File(self._buffered())
+        if form == "xz":
+            return form, lzma.LZMAFile(self._buffered())
+        if form == "Zstandard":
             try:
                 import pyarrow
             except ImportError:
                 raise ImportError(
                     f"{self._name}: reading Zstandard needs pyarrow: pip install 'novikoff[files]'."
                 ) from None
-            return "Zstandard", pyarrow.CompressedInputStream(self._buffered(), "zstd")
+            return form, pyarrow.CompressedInputStream(self._buffered(), "zstd")
         return "", self._bottom
 
     def _buffered(self) -> io.BufferedReader:

@@ -61,12 +61,16 @@ class CachedSource(Source):
         self.source, self.path = source, path
         self.name, self.format, self.size = source.name, source.format, source.size
         self.files, self.options, self.can_reread = source.files, source.options, True
+        self.jobs = source.jobs
         self.skipped, self.rounded = Skipped(), Rounding()
         self._key = {"digest": source.digest(), "size": source.size, "options": source.options}
         self._directory: dict[str, Any] | None = None
         self._descriptor = -1  # of the cache, once it was found or written
         self.features = source.features
         self._open()
+
+    def doubts(self) -> list[str]:
+        return self.source.doubts()
 
     def digest(self) -> str:
         return str(self._key["digest"])
@@ -104,18 +108,27 @@ class CachedSource(Source):
         self.skipped, self.rounded = Skipped(**self._directory["skipped"]), Rounding()
         self.rounded.add(*self._directory["rounded"])
         buffer, rows = bytearray(), 0
-        for entry in self._directory["blocks"]:
-            try:
-                view = self._read(entry, buffer if reuse else bytearray())
-                block = _block(view, entry, self._directory["labels"], f"{self.name} (cached)", rows)
-            except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-                raise ValueError(
-                    f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
-                ) from None
-            buffer = view.obj  # type: ignore[assignment]
+        for number, entry in enumerate(self._directory["blocks"]):
+            block, buffer = self._block(entry, buffer if reuse else bytearray(), number, rows)
             rows += block.n_rows
             yield block
         self._warn_rounded()
+
+    def _block(
+        self, entry: dict[str, Any], buffer: bytearray, number: int, before: int
+    ) -> tuple[Block, bytearray]:
+        """A block after `before` rows, and the buffer that holds it."""
+        assert self._directory is not None
+        name = f"{self.name} (cached)"
+        try:
+            view = self._read(entry, buffer)
+            block = _block(view, entry, self._directory["labels"], name, before)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+            raise ValueError(
+                f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
+            ) from None
+        block.place = number, before
+        return block, view.obj  # type: ignore[return-value]
 
     def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:
         """The bytes of a block, in `buffer` if they fit."""
@@ -131,14 +144,28 @@ class CachedSource(Source):
             raise ValueError("its checksum differs")
         return view
 
+    @property
+    def only_in_order(self) -> str:
+        return ""
+
+    def again(self, place: tuple[int, int]) -> Block:
+        assert self._directory is not None
+        number, before = place
+        return self._block(self._directory["blocks"][number], bytearray(), number, before)[0]
+
+    def divide(self, size: int) -> None:
+        self.source.divide(size)
+
     # -- writing
     def _written(self, reuse: bool) -> Iterator[Block]:
         """The source's own blocks, each also written; the cache appears when all are written."""
         entries: list[dict[str, Any]] = []
         known: dict[Any, int] = {}  # labels and their numbers
+        rows = 0
         with replacing(self.path) as file:
             file.write(MAGIC)
             for block in self.source.blocks(reuse=reuse):
+                block.place, rows = (len(entries), rows), rows + block.n_rows
                 entries.append(_write_block(file, block, known))
                 yield block
             self.skipped, self.rounded = self.source.skipped, self.source.rounded

@@ -10,6 +10,7 @@ import numpy as np
 
 from novikoff.data.sources.columns import USUAL_LABELS, TableFeatures
 from novikoff.data.sources.encoding import NUMBER, kind_of
+from novikoff.data.sources.text import NoRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,6 +155,33 @@ class Look:
     has_header: bool
     names: list[str]
     kinds: list[tuple[str, str]]  # the kind and type of each column
+    body: bytes = b""  # the first rows, if they determined the kinds
+    before: int = 0  # the number of lines before them
+
+    def cells(self, columns: list[int]) -> pa.Table:
+        """The cells of some columns in the first rows, as text."""
+        import pyarrow as pa
+        import pyarrow.csv
+
+        some, options = [str(column) for column in columns], self.dialect.parse_options()
+        options.invalid_row_handler = lambda row: "skip"
+        convert = pyarrow.csv.ConvertOptions(
+            null_values=NULLS,
+            strings_can_be_null=True,
+            include_columns=some,
+            column_types=dict.fromkeys(some, pa.string()),
+        )
+        return read_cells(self.body, numbered(len(self.names)), options, convert)
+
+    def line_of(self, column: int, text: str) -> int:
+        """The line of the first row with this cell in a column, from 1."""
+        starts, rows = self.dialect.starts(self.body)
+        for k, row in enumerate(rows.tolist()):
+            line = self.body[starts[k] : starts[k + 1]].decode(errors="replace")
+            cells = self.dialect.cells(line.rstrip("\r\n"))
+            if len(cells) == len(self.names) and cells[column] == text:
+                return int(self.before + row + 1)
+        return self.before + 1
 
 
 def look(
@@ -180,9 +208,9 @@ def look(
         raise ValueError("the text is UTF-16; expected UTF-8")
     at = len(BOM) if head.startswith(BOM) else 0
     if not head[at:].strip():
-        raise ValueError(
-            "the file is empty; expected a table" if whole else "the file begins with blanks only"
-        )
+        if whole:
+            raise NoRows("the file is empty; expected a table")
+        raise ValueError("the file begins with blanks only")
     for _ in range(skip_lines):
         at = line_after(head, at)
     lines: list[str] = []
@@ -209,14 +237,16 @@ def look(
     elif header is None:
         header = is_header(first, more[0] if more else None, not tsv and known is None, label)
     if header and not more:
-        raise ValueError("there is a header, but no row after it")
+        raise NoRows("there is a header, but no row after it")
     names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
     if known is not None:
         return Look(dialect, header, names, [])
-    body = head[ends[0] if header else ends[0] - len(_line(head, ends[0])) :]
+    begin = ends[0] if header else ends[0] - len(_line(head, ends[0]))
+    body = head[begin:]
     if not whole:
         body = body[: body.rfind(b"\n") + 1] or body
-    return Look(dialect, header, names, _kinds(body, dialect, len(names)))
+    before = head.count(b"\n", 0, begin)
+    return Look(dialect, header, names, _kinds(body, dialect, len(names)), body, before)
 
 
 def _line(head: bytes, end: int) -> bytes:

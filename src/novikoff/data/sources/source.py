@@ -48,6 +48,7 @@ class Source(ABC):
     features: Features
     size: int | None  # bytes of the files on disk; None for standard input
     can_reread: bool
+    jobs: int = 1  # blocks that are read at once
     files: tuple[str, ...] = ()  # their names, where there are any
     options: dict[str, Any] = {}  # those that affect the rows  # noqa: RUF012
     skipped: Skipped
@@ -66,6 +67,22 @@ class Source(ABC):
 
         With `reuse` a block's arrays are valid only until the next block is requested.
         """
+
+    def doubts(self) -> list[str]:
+        """What may be read other than it was meant, by the first rows, in sentences."""
+        return []
+
+    @property
+    def only_in_order(self) -> str:
+        """Why blocks cannot be read by their place; empty if they can."""
+        return f"{self.name} is {self.format}"
+
+    def again(self, place: Any) -> Block:
+        """The block of an earlier pass that has this place. Several threads may call it."""
+        raise NotImplementedError(self.only_in_order)
+
+    def divide(self, size: int) -> None:  # noqa: B027  (not all can)
+        """Read blocks of at most about `size` bytes from now on, where that is possible."""
 
     @abstractmethod
     def digest(self) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +33,7 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.columnar import ColumnarFile
-from novikoff.data.sources.columns import TableFeatures, recipe
+from novikoff.data.sources.columns import TableFeatures, columns_of, find_columns, recipe
 from novikoff.data.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.data.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.data.sources.encoding import (
@@ -45,9 +45,10 @@ from novikoff.data.sources.encoding import (
     kind_of,
     placed,
 )
+from novikoff.data.sources.facts import MOST, doubts_of
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.source import Skipped, Source, ending
-from novikoff.data.sources.text import check_columns, no_rows
+from novikoff.data.sources.text import NoRows, TextPlace, check_columns, no_rows
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
 from novikoff.parameters.common import PARAMETERS
@@ -82,6 +83,9 @@ class TableSource(Source):
         words.
     ngrams : default 1
         The most consecutive words in one feature of a text column.
+    schema : mapping, default None
+        The kinds of columns by their names: 'number', 'category', 'text', 'date', 'timestamp', 'time',
+        'duration', 'label', 'weight' or 'ignored'. Other columns are read as they are without it.
     header : bool, default None
         Whether the first line of CSV and TSV names the columns. None: yes if it has the given name of the
         label column, or if it has no number but a usual label name, or the second line has a number; no if it
@@ -116,6 +120,8 @@ class TableSource(Source):
         The most columns that rows may require.
     max_line, max_expansion :
         As in `ByteStream`.
+    id : str or int, default None
+        A column whose values are kept as the `ids` of blocks.
 
     Examples
     --------
@@ -142,6 +148,7 @@ class TableSource(Source):
         categorical: Columns = (),
         text: Columns = (),
         ngrams: int = 1,
+        schema: Mapping[str, str] | None = None,
         header: bool | None = None,
         skip_lines: int = 0,
         delimiter: str | None = None,
@@ -158,6 +165,7 @@ class TableSource(Source):
         max_line: int = MAX_LINE,
         max_columns: int = MAX_COLUMNS,
         max_expansion: int = MAX_EXPANSION,
+        id: str | int | None = None,
     ) -> None:
         _need_pyarrow()
         for name, value, low in (
@@ -176,10 +184,10 @@ class TableSource(Source):
         PARAMETERS["rounding"].check(rounding)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
-        if features is not None and not isinstance(features, TableFeatures):
+        if features is not None and not isinstance(features, TableFeatures | NamedFeatures):
             raise ValueError(
-                f"the model's features are of kind {features.kind!r}, but a table needs features of kind "
-                "'table': the model was trained on another format."
+                "the model's columns are numbered, as in LIBSVM text, and have no names that a table's could "
+                "match: it was trained on another format."
             )
         self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
@@ -187,10 +195,11 @@ class TableSource(Source):
         self.skipped, self.rounded = Skipped(), Rounding()
         self._rounding = rounding
         self._label_optional, self._skip_bad = not labelled, bool(skip_bad_lines)
-        self._block_size, self._n_jobs = int(block_size), n_jobs
+        self._block_size, self._n_jobs, self.jobs = int(block_size), n_jobs, threads(n_jobs)
         self._skip_lines, self._max_columns = int(skip_lines), int(max_columns)
         head, is_whole = self._stream.beginning(HEAD, self._skip_lines, 2)
         self.format = _recognised(format, self._stream.names[0], head)
+        self._readers: dict[int, LineReader] = {}  # of each file, for `again`
         self._look: Look | None = None
         self._first: ColumnarFile | None = None  # of a pipe
         try:
@@ -204,14 +213,15 @@ class TableSource(Source):
                     delimiter=delimiter,
                     quote=('"' if self.format == "csv" else None) if quote == "" else quote,
                     newlines_in_values=bool(newlines_in_values),
-                    known=features,
+                    known=features if isinstance(features, TableFeatures) else None,
                     label=label,
                 )
                 names, has_names, kinds = self._look.names, self._look.has_header, self._look.kinds
             else:
-                schema = self._first_schema()
-                names, has_names = schema.names, True
-                kinds = [(kind_of(type_), str(type_)) for type_ in schema.types]
+                stored = self._first_schema()
+                names, has_names = stored.names, True
+                kinds = [(kind_of(type_), str(type_)) for type_ in stored.types]
+            asked: set[int] = set()
             if features is None:
                 columns = recipe(
                     names,
@@ -222,25 +232,78 @@ class TableSource(Source):
                     ignore=ignore,
                     categorical=categorical,
                     text=text,
+                    schema=schema,
                     label_optional=self._label_optional,
                 )
+                asked = {k for given in (categorical, text) for k in find_columns(names, given, "column")}
+                asked |= {names.index(name) for name in schema or ()}
                 features = TableFeatures(
                     columns,
                     has_names=has_names,
                     ngrams=int(ngrams),
                     vocabulary=NamedFeatures(hash_bits=hash_bits, seed=seed),
                 )
+            elif isinstance(features, NamedFeatures):
+                features = _of_names(
+                    features,
+                    names,
+                    kinds,
+                    has_names,
+                    label,
+                    weight,
+                    ignore,
+                    label_optional=self._label_optional,
+                )
+            if id is not None:
+                features = features.with_id(names, id)
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
             self._stream.close()
             name, message = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
-            raise ValueError(f"{name}{message.removeprefix(name)}.") from None
+            found = NoRows if isinstance(error, NoRows) else ValueError
+            raise found(f"{name}{message.removeprefix(name)}.") from None
         self.features: TableFeatures = features
+        self._asked = asked
         if self.can_reread:
             self._stream.close()
 
     def digest(self) -> str:
         return self._stream.digest()
+
+    def doubts(self) -> list[str]:
+        look, columns = self._look, self.features.columns
+        kinds = ("category", "label")
+        wanted = [k for k, c in enumerate(columns) if c.kind in kinds and k not in self._asked][:MOST]
+        if not wanted or not (self.can_reread if look is None else look.body):
+            return []
+
+        def where(k: int, text: str) -> str:
+            line = "" if look is None else f", line {look.line_of(wanted[k], text)}"
+            return f"{self._stream.names[0]}{line}"
+
+        cells = self._first_cells([columns[k].name for k in wanted]) if look is None else look.cells(wanted)
+        return doubts_of([columns[k] for k in wanted], cells.columns, where)
+
+    @property
+    def only_in_order(self) -> str:
+        if self._look is None:
+            return f"{self.name} is {self.format}"
+        if self._look.dialect.newlines_in_values and self._look.dialect.quote:
+            return f"a row of {self.name} may have several lines"
+        return self._stream.only_in_order
+
+    def again(self, place: TextPlace) -> Block:
+        name = self._stream.names[place.file]
+        lines = self._stream.again(*place[:3])
+        parsed = self._parse(self._readers[place.file], lines, lines.text, 0)
+        if parsed.local is None or parsed.problem is not None:
+            raise ValueError(f"{name}: the file has changed since it was first read; start again.")
+        X = placed(parsed.local, self.features)
+        where = partial(_line, name, place.first_line, parsed.lines)
+        return Block(X, parsed.labels, parsed.weights, 0, where, place)
+
+    def divide(self, size: int) -> None:
+        self._block_size = min(self._block_size, size)
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
         self.skipped, self.rounded = Skipped(), Rounding()
@@ -264,7 +327,9 @@ class TableSource(Source):
                 self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
             X = placed(part.local, self.features)
             check_columns(self.features, self._max_columns, partial(part.where, X.shape[0] - 1))
-            yield Block(X, part.labels, part.weights, part.consumed, part.where)
+            block = Block(X, part.labels, part.weights, part.consumed, part.where, part.place)
+            block.ids = part.local.row_ids
+            yield block
             if buffers is not None and part.local.dense is not None:
                 buffers.give_back(part.local.dense)
         if part is None:
@@ -316,6 +381,7 @@ class TableSource(Source):
                 at, before = end, before + 1
             if reader is None and names is not None:
                 reader = self._reader(file, names, buffers)
+                self._readers[file] = self._reader(file, names, Buffers())  # whose rows are kept
             yield lines, reader, text[at:], before
 
     def _reader(self, file: int, names: list[str], buffers: Buffers) -> LineReader:
@@ -340,7 +406,7 @@ class TableSource(Source):
         self, reader: LineReader | None, lines: Lines, text: bytes | memoryview, before: int
     ) -> ParsedLines:
         parsed = ParsedLines() if reader is None or not len(text) else reader(text)
-        parsed.before = before
+        parsed.before, parsed.size = before, len(text)
         if isinstance(text, memoryview):
             text.release()
             self._stream.release(lines)
@@ -357,6 +423,18 @@ class TableSource(Source):
         else:
             self._first = file
         return file.schema
+
+    def _first_cells(self, names: list[str]) -> pa.Table:
+        """The first rows of some columns, as text."""
+        import pyarrow as pa
+
+        file = ColumnarFile(self._stream, 0, self.format)
+        try:
+            batch = next((batch for batch, _ in file.batches(names, 10_000, use_threads=False)), None)
+            rows = [pa.array([], pa.string())] * len(names) if batch is None else batch.columns
+            return pa.table({name: array.cast(pa.string()) for name, array in zip(names, rows, strict=True)})
+        finally:
+            file.close()
 
     def _columnar_blocks(self) -> Generator[_Read, None, None]:
         """Blocks, each read while the caller works on the previous one."""
@@ -416,6 +494,7 @@ class _Read:
     consumed: int
     where: Callable[[int], str]
     rounded: BlockRounding
+    place: TextPlace | None = None
 
 
 class _Place:
@@ -441,7 +520,10 @@ class _Place:
             raise ValueError(f"{name}, line {self._lines + 1}: {lines.problem}.")
         if parsed.local is not None and parsed.n_rows:
             where = partial(_line, name, first, parsed.lines)
-            yield _Read(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded)
+            place = TextPlace(lines.file, lines.at + lines.size - parsed.size, parsed.size, first)
+            yield _Read(
+                *(parsed.local, parsed.labels, parsed.weights, lines.consumed, where, parsed.rounded, place)
+            )
 
 
 def _line(name: str, first: int, lines: Any, row: int) -> str:
@@ -463,6 +545,32 @@ def _recognised(format: str | None, name: str, head: bytes) -> str:
     if ending := re.search(r"\.(csv|tsv|tab)\b", name.lower()):
         return "csv" if ending[1] == "csv" else "tsv"
     return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+
+
+def _of_names(
+    features: NamedFeatures,
+    names: list[str],
+    kinds: list[tuple[str, str]],
+    has_names: bool,
+    label: Any,
+    weight: Any,
+    ignore: Any,
+    *,
+    label_optional: bool,
+) -> TableFeatures:
+    """A table's columns for a model that was learned from lines with names, such as JSON lines."""
+    if not has_names:
+        raise ValueError("the model's features have names, but the columns of the table have none")
+    if label_optional and label not in names:
+        label = None
+    made = recipe(
+        names, kinds, True, label=label, weight=weight, ignore=ignore, label_optional=label_optional
+    )
+    fixed = {c.name for c in made if c.kind in ("label", "weight", "ignored")}
+    free = [(name, kind) for name, kind in zip(names, kinds, strict=True) if name not in fixed]
+    found = {c.name: c for c in columns_of(features, [name for name, _ in free], [kind for _, kind in free])}
+    columns = [found.get(column.name, column) for column in made]
+    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features)
 
 
 def _need_pyarrow() -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Condition
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from novikoff import _core
 from novikoff.data.rounding import Rounding
@@ -76,7 +76,25 @@ class Parser(Protocol):
         """Reset to the initial state."""
 
 
+@runtime_checkable
+class WithIds(Protocol):
+    """A parser that keeps the ids of its rows."""
+
+    @property
+    def ids(self) -> list[Any]:
+        """One per row."""
+
+
 P = TypeVar("P", bound=Parser)
+
+
+class TextPlace(NamedTuple):
+    """Where a block of lines is."""
+
+    file: int
+    at: int
+    size: int
+    first_line: int  # counted from 1
 
 
 @dataclass(slots=True)
@@ -87,6 +105,7 @@ class Parsed(Generic[P]):
     file: str
     first_line: int  # counted from 1
     consumed: int
+    place: TextPlace
 
 
 class ParsedInOrder(Generic[P]):
@@ -99,7 +118,7 @@ class ParsedInOrder(Generic[P]):
     def __init__(
         self, stream: ByteStream, make_parser: Callable[[str], P], n_jobs: int | None, block_size: int
     ) -> None:
-        self._stream, self._make_parser, self._block_size = stream, make_parser, block_size
+        self._stream, self.make_parser, self.block_size = stream, make_parser, block_size
         self._count = threads(n_jobs)
         self.kind = ""
         self.skipped, self.rounded = Skipped(), Rounding()
@@ -110,12 +129,12 @@ class ParsedInOrder(Generic[P]):
         return self._pass(reuse)
 
     def _pass(self, reuse: bool) -> Generator[Parsed[P], None, None]:
-        blocks = self._stream.blocks(self._block_size)
+        blocks = self._stream.blocks(self.block_size)
         place = _Place(self._stream, self.skipped, self.rounded)
         idle: list[P] = []
 
         def parser() -> P:
-            return idle.pop() if idle else self._make_parser(self.kind)
+            return idle.pop() if idle else self.make_parser(self.kind)
 
         def recycle(used: P) -> None:
             if reuse:
@@ -128,7 +147,7 @@ class ParsedInOrder(Generic[P]):
                 if lines is None:
                     return
                 part = parser()
-                parsed = place.of(part, lines, self._parse(part, lines))
+                parsed = place.of(part, lines, self.parse(part, lines))
                 if not self.kind and part.kind:
                     self.kind = part.kind
                     idle.clear()  # they accept any kind
@@ -140,7 +159,8 @@ class ParsedInOrder(Generic[P]):
         finally:
             blocks.close()
 
-    def _parse(self, parser: P, lines: Lines) -> bool:
+    def parse(self, parser: P, lines: Lines) -> bool:
+        """Parse a block, and hand its memory back."""
         try:
             return parser.parse(lines.text)
         finally:
@@ -165,7 +185,7 @@ class ParsedInOrder(Generic[P]):
                 finally:
                     reads += 1
                     turn.notify_all()
-            return None if lines is None else (part, lines, self._parse(part, lines))
+            return None if lines is None else (part, lines, self.parse(part, lines))
 
         running: deque[Future[tuple[P, Lines, bool] | None]] = deque()
         started = 0
@@ -210,7 +230,8 @@ class _Place:
         problem = lines.problem if sound else parser.problem
         if problem:
             raise ValueError(f"{name}, line {self._lines + 1}: {problem}.")
-        return Parsed(parser, name, before + 1, lines.consumed)
+        at = TextPlace(lines.file, lines.at, lines.size, before + 1)
+        return Parsed(parser, name, before + 1, lines.consumed, at)
 
 
 class TextSource(Source, Generic[P]):
@@ -257,6 +278,7 @@ class TextSource(Source, Generic[P]):
         self.files = tuple(stream.names) if stream.can_reread else ()
         self.skipped, self.rounded = Skipped(), Rounding()
         self._stream, self._rows, self._max_columns = stream, rows, int(max_columns)
+        self.jobs = threads(n_jobs)
         self._parsed = ParsedInOrder(stream, make_parser, n_jobs, int(block_size))
 
     def blocks(self, *, reuse: bool = False) -> Iterator[Block]:
@@ -280,10 +302,27 @@ class TextSource(Source, Generic[P]):
                 )
             X, labels, weights = self._rows(parser, self.features, reuse)
             check_columns(self.features, self._max_columns, partial(where, parser.n - 1))
-            yield Block(X, labels, weights, parsed.consumed, where)
+            ids = parser.ids if isinstance(parser, WithIds) else None
+            yield Block(X, labels, weights, parsed.consumed, where, parsed.place, ids)
         if n_rows == 0:
             raise no_rows(self.name, self.skipped)
         self._warn_rounded()
+
+    @property
+    def only_in_order(self) -> str:
+        return self._stream.only_in_order
+
+    def again(self, place: TextPlace) -> Block:
+        parser = self._parsed.make_parser(self._parsed.kind)
+        name = self._stream.names[place.file]
+        if not self._parsed.parse(parser, self._stream.again(*place[:3])) or not parser.n:
+            raise ValueError(f"{name}: the file has changed since it was first read; start again.")
+        X, labels, weights = self._rows(parser, self.features, False)
+        where = partial(_where, parser, name, place.first_line)
+        return Block(X, labels, weights, 0, where, place)
+
+    def divide(self, size: int) -> None:
+        self._parsed.block_size = min(self._parsed.block_size, size)
 
     def digest(self) -> str:
         return self._stream.digest()
