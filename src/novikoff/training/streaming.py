@@ -19,7 +19,7 @@ import numpy.typing as npt
 from novikoff.data.arrays import UnsortedIndices, rows_of
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
@@ -226,13 +226,18 @@ class SourceExamples(Examples):
         try:
             for block in self.watched(doing):
                 batch = self._batch(block, self._labels(block))
-                predicted = None if scorer is None else scorer.predict(batch.X)
+                predicted = None if scorer is None else scorer.predict(self._whole(batch.X))
                 kept = slice(None) if batch.order is None else batch.order
                 tally.add(batch.labels[kept], None if predicted is None else predicted[kept])
                 yield batch
             self.tallied = tally
         finally:
             self.source.skipped = skipped
+
+    def _whole(self, X: Any) -> Any:
+        """Rows over all columns: a cache keeps those that its blocks had when it was written."""
+        n = self.source.features.n_columns
+        return X._replace(shape=(X.shape[0], n)) if isinstance(X, Csr) and X.shape[1] < n else X
 
     # -- before learning
     def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:

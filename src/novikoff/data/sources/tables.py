@@ -95,8 +95,8 @@ class TableSource(Source):
         most cells in the first line.
     quote : str or None, default '"' for CSV and None for TSV
         Encloses cells that hold delimiters; doubled, it stands for itself.
-    newlines_in_values : default False
-        Whether a quoted cell may hold line breaks.
+    newlines_in_values : bool, default None
+        Whether a quoted cell may hold line breaks. None: if one in the first MiB does.
     features : TableFeatures, default None
         A model's columns, by which the table is read. Columns are matched by name if both tables have names,
         otherwise by position; options for the contents of columns are then not needed.
@@ -148,7 +148,7 @@ class TableSource(Source):
         skip_lines: int = 0,
         delimiter: str | None = None,
         quote: str | None = "",
-        newlines_in_values: bool = False,
+        newlines_in_values: bool | None = None,
         features: Features | None = None,
         hash_bits: int | None = PARAMETERS["hash_bits"].default,
         seed: int = PARAMETERS["seed"].default,
@@ -207,7 +207,7 @@ class TableSource(Source):
                     header=header,
                     delimiter=delimiter,
                     quote=('"' if self.format == "csv" else None) if quote == "" else quote,
-                    newlines_in_values=bool(newlines_in_values),
+                    newlines_in_values=newlines_in_values,
                     known=features if isinstance(features, TableFeatures) else None,
                     label=label,
                 )
