@@ -204,9 +204,12 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
     assert "missing.svm" in error_of("fit", "train.svm", "--test", "missing.svm")
     assert not Path("train.novikoff").exists()
     Path("broken.svm").write_text("1 2:x\n")
-    result = run("fit", "train.svm", "--test", "broken.svm", code=1)
+    assert "broken.svm, line 1" in error_of("fit", "train.svm", "--test", "broken.svm", "-q")
+    assert not Path("train.novikoff").exists()
+    Path("broken.csv").write_text("label,a\n1,2\n")  # of another format: read with the model's features
+    result = run("fit", "train.svm", "--test", "broken.csv", code=1)
     assert "verdict" in result.stdout
-    assert "broken.svm, line 1" in result.stderr
+    assert "broken.csv" in result.stderr
     assert Path("train.novikoff").exists()
 
 
@@ -223,7 +226,9 @@ def test_one_label_against_the_rest():
     said = json.loads(run("evaluate", "three.novikoff", "three.svm", "--json").stdout)
     assert [c["class"] for c in said["classes"]] == ["other", "b"]
     assert said["unknown_labels"] == {}
-    assert "every row has the label 'other'" in error_of("fit", "three.svm", "--positive", "d")
+    assert "--positive d is not one of the labels: 'a', 'b', 'c'" in error_of(
+        "fit", "three.svm", "--positive", "d"
+    )
 
 
 def test_labels_are_renamed_in_evaluation_too():
@@ -259,7 +264,7 @@ def test_json_lines_are_read_for_the_model_as_they_were():
     rows = [{"y": "ab"[k % 2], "w": 1.0, "x": float(k % 2), "word": "cd"[k % 2]} for k in range(10)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("fit", "rows.jsonl", "--label", "y", "--weight", "w")
-    assert {name for c in "ab" for name, _ in load_model("rows.novikoff").top_features(c)} <= {
+    assert {name for c in "ab" for name, _ in load_model("rows.novikoff").top_features()[c]} <= {
         "x",
         "word=c",
         "word=d",
@@ -527,7 +532,7 @@ def test_inspect_says_what_it_is_and_how_it_was_made(model):
     assert facts["classes"] == [-1, 1]
     assert facts["parameters"]["C"] == 0.5
     top = facts["top_features"][1]["features"]
-    assert [name for name, _ in top] == [name for name, _ in load_model(model).top_features(1, 3)]
+    assert [name for name, _ in top] == [name for name, _ in load_model(model).top_features(3)[1]]
 
 
 # ---- interrupted --------------------------------------------------------------------------------------
