@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "hand_over.h"
+#include "tagging/k_best.h"
 
 namespace {
 
@@ -267,6 +268,34 @@ void bind_tagger(nb::module_& m) {
             },
             nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("out"),
             "For every token and label the score of the best sequence that has it there.")
+        .def(
+            "k_best",
+            [](const PyScorer& p, const PySentences& x, int64_t begin, int64_t end, int64_t k) {
+                p.check(x, begin, end);
+                if (k < 1) throw std::invalid_argument("k is at least 1");
+                Growing<int64_t> counts;
+                Growing<double> scores;
+                Growing<int32_t> labels;
+                {
+                    nb::gil_scoped_release nogil;
+                    with_groups(p.scorer.w.stride, [&](auto g) {
+                        KBest best(k);
+                        for (int64_t s = begin; s < end; ++s) {
+                            const size_t before = scores.size();
+                            best.decode<decltype(g)::value>(p.scorer, x, s,
+                                                            [&](double score,
+                                                                const std::vector<int32_t>& found) {
+                                                                scores.push(score);
+                                                                for (int32_t c : found) labels.push(c);
+                                                            });
+                            counts.push(int64_t(scores.size() - before));
+                        }
+                    });
+                }
+                return std::make_tuple(hand_over(counts), hand_over(scores), hand_over(labels));
+            },
+            nb::arg("sentences"), nb::arg("begin"), nb::arg("end"), nb::arg("k"),
+            "The k best labellings of each sentence: how many there are, their scores, and their labels.")
         .def(
             "gaps",
             [](const PyScorer& p, const PySentences& x, const Labels& y, int64_t begin, int64_t end,

@@ -334,7 +334,7 @@ def test_bad_files_and_options(model, folder):
     assert "broken.tpl: template line 2" in error_of("tag", "fit", "train.txt", "--templates", "broken.tpl")
     assert "'d'" in error_of("tag", "fit", "train.txt", "--templates", "far.tpl")
     assert "--transitions bio needs labels of the form B-" in error_of(
-        "tag", "fit", "train.txt", "--templates", "pos", "--label", 1, "--transitions", "bio"
+        "tag", "fit", "train.txt", "--templates", "pos", "--label", 2, "--transitions", "bio"
     )
     assert "is not possible" in run("tag", "fit", "train.txt", "--epochs", 0, code=2).stderr
     assert "is not possible" in run("tag", "fit", "train.txt", "--format", "csv", code=2).stderr

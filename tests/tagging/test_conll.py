@@ -211,7 +211,7 @@ def test_conllu_labels():
         (block,) = source.blocks(TemplateFeatures(templates))
         assert not source.labelled and block.labels is None
         assert block.tagged(np.zeros(1, np.int32), ["VERB"]) == blank.replace("do\t_", "do\tVERB").encode()
-    for label in ("feats", 5):
+    for label in ("feats", 6):
         found = read_sentences(io.BytesIO(blank.encode()), TemplateFeatures(templates), label=label)
         assert found[2].tolist() == ["_"]
 
@@ -236,7 +236,7 @@ def test_files_without_labels():
 def test_where_the_label_is():
     first = as_columns([[(t[2], t[0], t[1]) for t in s] for s in SMALL])
     templates = Templates(["columns: y w pos", *TEMPLATES.text.splitlines()[1:]])
-    for label in ("y", 0):
+    for label in ("y", 1):
         source = open_sentences(io.BytesIO(first), templates, label=label)
         assert arrays(source.read(TemplateFeatures(templates))) == expected(SMALL)[0]
     again = open_sentences(io.BytesIO(first), templates, like=source.layout)

@@ -104,6 +104,41 @@ def test_scores_through_every_label_and_distances_to_the_runner_up(p, data):
             assert gap == (twin.gap(e, a, rules, y) if y else np.inf)
 
 
+@given(problems(longest=4, most_labels=3), st.integers(1, 30), st.booleans(), st.data())
+def test_the_k_best_are_the_first_of_all_labellings_sorted(p, k, whole, data):
+    n, m, sentences, _, allowed, kind = p
+    w, a = some_weights(data.draw, n, m, whole)
+    x = pack(sentences, kind != "ones")
+    scorer = scorer_of(w, a, allowed)
+    found = tagging.k_best(scorer, x, k)
+    best = x.parts(tagging.tag(scorer, x).tolist())
+    for sentence, labellings, first in zip(sentences, found, best, strict=True):
+        e, rules = twin.emissions(sentence, w), rules_of(allowed)
+        got = [(score, y.tolist()) for score, y in labellings]
+        assert got == twin.k_best(e, a, rules, k)
+        assert got[0][1] == first
+        expected = twin.brute_force_k(e, a, rules, k)
+        if whole and kind != "any":  # sums are exact, so that ties are ties
+            assert got == expected
+        else:
+            assert np.allclose([s for s, _ in got], [s for s, _ in expected])
+        assert len({tuple(y) for _, y in got}) == len(got) == len(expected)
+
+
+def test_the_k_best_for_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    n, m = 21, 30
+    sentences = [[[(int(f), 1.0) for f in rng.integers(0, m, 3)] for _ in range(9)] for _ in range(7)]
+    w, a = rng.integers(-5, 6, (m, n)).astype(float), rng.integers(-5, 6, (n, n)).astype(float)
+    allowed = Allowed.everything(n)
+    x, scorer = pack(sentences, False), scorer_of(w, a, allowed)
+    found, on_threads = (tagging.k_best(scorer, x, 40, jobs) for jobs in (1, 3))
+    for sentence, one, other in zip(sentences, found, on_threads, strict=True):
+        expected = twin.k_best(twin.emissions(sentence, w), a, rules_of(allowed), 40)
+        for got in (one, other):
+            assert [(score, y.tolist()) for score, y in got] == expected
+
+
 def train(p, orders, average=True, dtype=None):
     n, m, sentences, labels, allowed, kind = p
     x, y = pack(sentences, kind != "ones"), flat(labels)

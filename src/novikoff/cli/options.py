@@ -43,7 +43,7 @@ CLUSTER = ("dask", "mixing", "n_shards")
 OUTPUT = ("quiet", "json")
 TAG_READING = ("format", "label", "n_jobs")
 TAG_LEARNING = (
-    *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "hash_bits"),
+    *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "learn_as", "hash_bits"),
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
 )
 
@@ -63,6 +63,7 @@ METAVARS = {
     "classes": "LABELS|grow",
     "dask": "ADDRESS|local",
     "gamma": "scale|auto|NUMBER",
+    "k_best": "K",
     "max_expansion": "TIMES",
     "max_line": "BYTES",
     "positive": "LABEL",

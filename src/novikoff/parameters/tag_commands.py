@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from novikoff.parameters.commands import FILE_PARAMETERS
-from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, one_of, table
-from novikoff.parameters.tagging import TAGGER_PARAMETERS
+from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, one_of, table, whole
+from novikoff.parameters.tagging import SCHEMES, TAGGER_PARAMETERS
 
 SENTENCE_FORMATS = ("conll", "conllu", "crfsuite")
 
@@ -17,8 +17,9 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
         None,
         "What makes features of the columns of a token: a file with one template per line, or the name of "
         "ready-made ones, such as 'chunking', 'pos' or 'ner'. Default: 'pos' for CoNLL-U and for files of a "
-        "word and its label, 'chunking' for a word, its part of speech and its label. Files in CRFsuite's "
-        "text have features already, and need no templates.",
+        "word and its label, 'chunking' for a word, its part of speech and its label, 'ner' where the labels "
+        "are names in a scheme such as B-PER, I-PER and O. Files in CRFsuite's text have features already, "
+        "and need no templates.",
         *none_or("a file's name or ready-made templates", is_name),
     ),
     Parameter(
@@ -31,8 +32,28 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
     Parameter(
         "label",
         None,
-        "The column of the labels, by number from 0 or by name. Default: the last; in CoNLL-U upos.",
+        "The column of the labels, by name or by number from 1. Default: the last; in CoNLL-U upos.",
         *none_or("a column", is_name),
+    ),
+    Parameter(
+        "strict",
+        False,
+        "Refuse a file in which a label breaks the scheme that the others follow, such as I-NP behind O in "
+        "IOB2, and name its line. By default such labels are repaired and counted.",
+        *BOOLEAN,
+    ),
+    Parameter(
+        "scheme",
+        None,
+        "The scheme in which chunk labels are written. Default: that of the training labels.",
+        *none_or(*one_of(*SCHEMES)),
+    ),
+    Parameter(
+        "k_best",
+        1,
+        "Write the K best labellings of each sentence: one column each, the best first; _ where there are "
+        "fewer. Their scores are in --json.",
+        *whole(1),
     ),
     replace(
         FILE_PARAMETERS["random_state"],

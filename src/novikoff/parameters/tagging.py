@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from novikoff.parameters.common import PARAMETERS
-from novikoff.parameters.parameter import Parameter, is_name, one_of, table, whole
+from novikoff.parameters.parameter import Parameter, is_name, none_or, one_of, table, whole
 
 TRANSITIONS = ("first-order", "any", "bio", "iobes")
+SCHEMES = ("iob2", "iob1", "iobes", "bilou")  # of chunk labels
 
 TAGGER_PARAMETERS = PARAMETERS | table(
     Parameter(
@@ -37,6 +38,15 @@ TAGGER_PARAMETERS = PARAMETERS | table(
         "'iobes': those that these schemes allow. Every bigram of labels has a weight.",
         *one_of(*TRANSITIONS),
     ),
+    Parameter(
+        "learn_as",
+        None,
+        "The scheme in which chunk labels such as B-NP and I-NP are learned; predictions are written in the "
+        "scheme of the training labels all the same. 'iob1', 'iob2', 'iobes' or 'bilou' converts the labels, "
+        "None learns them as they are. 'auto' holds out sentences, compares 'iobes' with the labels as they "
+        "are by the F1 of chunks, and then learns from all sentences.",
+        *none_or(*one_of("auto", *SCHEMES)),
+    ),
     replace(
         PARAMETERS["hash_bits"],
         help="Fix the memory at 2**hash_bits weights per label: the column of a feature is a hash of its "
@@ -47,7 +57,10 @@ TAGGER_PARAMETERS = PARAMETERS | table(
         help="Hold out sentences and stop when the accuracy on their tokens no longer improves; keep the "
         "weights of the best epoch.",
     ),
-    replace(PARAMETERS["validation_fraction"], help="The share of sentences that early stopping holds out."),
+    replace(
+        PARAMETERS["validation_fraction"],
+        help="The share of sentences that early stopping and learn_as='auto' hold out.",
+    ),
     replace(
         PARAMETERS["n_jobs"],
         help="The number of threads for tagging; −1 uses all cores. It never changes a result.",

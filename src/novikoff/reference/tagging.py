@@ -82,6 +82,37 @@ def viterbi(e: Floats, a: Floats, rules: Rules) -> list[int]:
     return y[::-1]
 
 
+def brute_force_k(e: Floats, a: Floats, rules: Rules, k: int) -> list[tuple[float, list[int]]]:
+    """The definition of the k best: the allowed labellings (all, if none is allowed) by score from the
+    highest; of equal ones the smallest first, when compared from the end.
+    """
+    every = [list(y) for y in product(range(a.shape[0]), repeat=len(e))]
+    allowed = [y for y in every if rules.allow(y)] or every
+    best = sorted((-score(e, a, y), y[::-1]) for y in allowed)[:k]
+    return [(-negative, y[::-1]) for negative, y in best]
+
+
+def k_best(e: Floats, a: Floats, rules: Rules, k: int) -> list[tuple[float, list[int]]]:
+    """The same by the k best prefixes P_t(c) that end in c at token t; best first.
+
+    P_t(c) = e_t(c) + the k best of P_{t−1}(p)[i] + a(p, c), sorted by score, then by the lowest p and i.
+    """
+    if not len(e):
+        return [(0.0, [])]
+    step, n = np.where(rules.step, a, -np.inf), range(a.shape[0])
+    prefixes = [[(float(e[0, c]), [c])] if rules.start[c] else [] for c in n]
+
+    def merged(added: Floats) -> list[tuple[float, list[int]]]:
+        """The k best of all prefixes, each with `added` for its last label."""
+        found = [(s + added[p], p, i, y) for p in n for i, (s, y) in enumerate(prefixes[p])]
+        best = sorted((entry for entry in found if entry[0] > -np.inf), key=lambda f: (-f[0], f[1], f[2]))
+        return [(float(s), y) for s, _, _, y in best[:k]]
+
+    for t in range(1, len(e)):
+        prefixes = [[(float(e[t, c] + s), [*y, c]) for s, y in merged(step[:, c])] for c in n]
+    return merged(np.where(rules.end, 0.0, -np.inf)) or k_best(e, a, anything(len(a)), k)
+
+
 @dataclass(eq=False)
 class Twin:
     """A structured perceptron for sequences.

@@ -100,7 +100,7 @@ def spell_chunks(labels: Sequence[str]) -> bool:
     >>> spell_chunks(["B-NP", "I-NP", "O"]), spell_chunks(["NOUN", "VERB"])
     (True, False)
     """
-    return any(la != "O" for la in labels) and all(la == "O" or _parted(la)[0] != O for la in labels)
+    return any(la != "O" for la in labels) and all(la == "O" or parted(la)[0] != O for la in labels)
 
 
 def chunk_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> ChunkScores:
@@ -128,13 +128,13 @@ def score_numbers(
     labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints
 ) -> ChunkScores:
     """Like `chunk_scores`, with numbered labels: sentence s has the tokens ``starts[s]:starts[s + 1]``."""
-    parted = [_parted(label) for label in labels]
-    names = sorted({name for _, name in parted})
-    places = np.array([place for place, _ in parted], dtype=np.int8)
-    types = np.array([names.index(name) for _, name in parted], dtype=np.int32)
+    parts = [parted(label) for label in labels]
+    names = sorted({name for _, name in parts})
+    places = np.array([place for place, _ in parts], dtype=np.int8)
+    types = np.array([names.index(name) for _, name in parts], dtype=np.int32)
     first = np.zeros(len(true) + 1, dtype=bool)
     first[starts] = True
-    a, b = (_chunks(places[numbers], types[numbers], first[:-1]) for numbers in (true, found))
+    a, b = (chunks_of(places[numbers], types[numbers], first[:-1]) for numbers in (true, found))
     right = a[0][_right(a, b)]
     counts = [np.bincount(types[true[begins]], minlength=len(names)) for begins in (a[0], right)]
     count_found = np.bincount(types[found[b[0]]], minlength=len(names))
@@ -148,13 +148,13 @@ def score_numbers(
     )
 
 
-def _parted(label: str) -> tuple[int, str]:
+def parted(label: str) -> tuple[int, str]:
     """The place and the type; any label that is not a chunk's counts as O."""
     place, mark, name = label.partition("-")
     return (PLACES[place], name) if mark and place in PLACES else (O, "")
 
 
-def _chunks(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
+def chunks_of(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
     """The first tokens, last tokens and types of all chunks, in order."""
     before = np.where(first, O, np.concatenate([[O], places[:-1]]))
     same = np.concatenate([[False], types[1:] == types[:-1]])[: len(types)]

@@ -40,7 +40,7 @@ class FileColumns:
             return "CoNLL-U has the columns id, form (or w), lemma, upos (or pos), " + ", ".join(
                 CONLLU_COLUMNS[4:]
             )
-        label = "" if self.label is None else f", of which number {self.label} is the label"
+        label = "" if self.label is None else f", of which number {self.label + 1}, from 1, is the label"
         return f"the file has {self.width} column{'s' * (self.width != 1)}{label}"
 
 
@@ -58,6 +58,14 @@ def first_row(stream: ByteStream) -> tuple[int, str | None]:
         if row.strip() and not (row.startswith("#") and comments):
             return number, row
     return 0, None
+
+
+def head_rows(stream: ByteStream) -> list[tuple[int, list[str]]]:
+    """The first complete lines that have cells: the number of each line, from 1, and its cells."""
+    head = stream.head(HEAD)
+    rows = head.removeprefix(BOM_UTF8).decode("utf-8", "replace").split("\n")
+    rows = rows[:-1] if len(head) >= HEAD else rows
+    return [(number, cells(row.rstrip("\r"))) for number, row in enumerate(rows, 1) if row.strip()]
 
 
 _CONLLU_ROW = re.compile(r"^\d+([-.]\d+)?(\t[^\t\n]+){9}$", re.MULTILINE)
@@ -88,27 +96,31 @@ def columns_of(
     if kind == "conllu":
         same = like if like is not None and like["format"] == kind else {}
         chosen = same.get("label", "upos") if label is None else label
-        column = column_number(chosen, CONLLU_COLUMNS, ALIASES)
-        if column is None or not 0 < column < 10:
+        place = label_number(name, chosen, CONLLU_COLUMNS, ALIASES)
+        if place is None or not 0 < place < 10:
             raise ValueError(
                 f"{name}: there is no label column {chosen!r}; CoNLL-U has {', '.join(CONLLU_COLUMNS)}."
             )
         if labelled is None:
-            labelled = row.split("\t")[column : column + 1] != ["_"]
-        return FileColumns(kind, "conllu", 10, column, labelled)
+            labelled = row.split("\t")[place : place + 1] != ["_"]
+        return FileColumns(kind, "conllu", 10, place, labelled)
     split = "tabs" if "\t" in row else "blanks"
     if labelled is None:
         labelled = _has_labels(name, width, label, like, templates)
     if not labelled:
         return FileColumns(kind, split, width, None, labelled=False)
+    learned = None  # the column of the label in the files of training, from 0
     if label is None and like is not None and like["format"] == kind:
-        label = like["label"]
+        learned = like["label"]
         if width != like["width"]:
             raise ValueError(
                 f"{name}: expected {like['width']} columns with the label, as in the files that the model "
                 f"was trained on, found {width}."
             )
-    column = width - 1 if label in (None, "last") else column_number(label, templates.columns, {})
+    if isinstance(learned, int):
+        column: int | None = learned
+    else:
+        column = width - 1 if label is None else label_number(name, label, templates.columns, {})
     if column is None or not 0 <= column < width:
         raise ValueError(f"{name}: there is no label column {label!r}; the file has {width} columns.")
     if width < 2:
@@ -137,6 +149,18 @@ def _has_labels(
 def _furthest(templates: Templates) -> int:
     """The last column that templates refer to by number."""
     return max((int(c) for c in templates.used_columns() if c.isdigit()), default=0)
+
+
+def label_number(name: str, label: str | int, names: tuple[str, ...], aliases: dict[str, str]) -> int | None:
+    """The label's column, from 0; as a number it is given from 1."""
+    if not (isinstance(label, int) or label.isdigit()):
+        return column_number(label, names, aliases)
+    if int(label) < 1:
+        raise ValueError(
+            f"{name}: label={label!r} is not possible: label columns are counted from 1, as in 'novikoff "
+            "fit'; leave it out for the last column."
+        )
+    return int(label) - 1
 
 
 def column_number(column: str | int, names: tuple[str, ...], aliases: dict[str, str]) -> int | None:

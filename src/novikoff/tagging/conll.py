@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ class SentenceBlock:
         """File and line of a token."""
         return f"{self.file}, line {self.first_line + int(self._lines[token])}"
 
+    def words(self, column: int) -> list[str]:
+        """The cell of each token in a column, from 0."""
+        lines = self.text.decode().split("\n")
+        return [cells(lines[k].rstrip("\r"))[column] for k in self._lines.tolist()]
+
     def tagged(self, tags: Ids, names: Sequence[str], *, behind: bool = False) -> bytes:
         """The block's text with tags, given by number, in place of the labels; all else is unchanged.
 
@@ -74,6 +80,8 @@ class SentenceFile:
     layout : dict
         The format and columns of the files, in a form for JSON; the `like` of `open_sentences`.
     labelled : bool
+    label_column : int or None
+        The column of the labels, from 0.
     templates : Templates or None
     label_values : list of str
         The labels read so far, in order of appearance; `SentenceBlock.labels` are indices into it.
@@ -85,7 +93,9 @@ class SentenceFile:
         self._lines: _core.ColumnLines | _core.AttributeLines = parser.lines()
         self.name, self.size, self.can_reread = stream.name, stream.size, stream.can_reread
         self.format, self.layout, self.labelled = parser.format, parser.layout, parser.labelled
-        self.templates = parser.templates
+        self.templates, self.label_column = parser.templates, parser.label_column
+        self._tokens = [0]  # before each block that `read` has read, and the places of its tokens
+        self._places: list[tuple[str, int, npt.NDArray[np.int32]]] = []
 
     @property
     def label_values(self) -> list[str]:
@@ -131,8 +141,11 @@ class SentenceFile:
         `tell` is called after every block with the numbers of sentences and bytes so far.
         """
         parts, sentences = [], 0
+        self._tokens, self._places = [0], []
         for block in self.blocks(features):
             parts.append((block.sequences, block.labels))
+            self._tokens.append(self._tokens[-1] + block.sequences.n_tokens)
+            self._places.append((block.file, block.first_line, block._lines))
             sentences += len(block.sequences)
             if tell is not None:
                 tell(sentences, block.consumed)
@@ -144,6 +157,12 @@ class SentenceFile:
         places = {label: k for k, label in enumerate(classes.tolist())}
         numbers = np.concatenate([labels for _, labels in parts if labels is not None])
         return sequences, np.array([places[v] for v in self.label_values], dtype=np.int32)[numbers], classes
+
+    def where(self, token: int) -> str:
+        """File and line of a token that `read` has read."""
+        k = bisect_right(self._tokens, token) - 1
+        file, first_line, lines = self._places[k]
+        return f"{file}, line {first_line + int(lines[token - self._tokens[k]])}"
 
     def digest(self) -> str:
         """As in `ByteStream`."""
@@ -218,7 +237,7 @@ def open_sentences(
         label, then attributes, separated by tabs; an attribute is ``name`` or ``name:value``, and a name
         may have the escapes ``\\:`` and ``\\\\``.
     label : str or int, optional
-        The label's column, by name or by number from 0. None: the last, or ``upos`` in CoNLL-U.
+        The label's column, by name or by number from 1. None: the last, or ``upos`` in CoNLL-U.
     labelled : bool or None, default True
         Whether there are labels. None finds out: from `like`, or else a file has labels if it has more
         columns than the templates name.
@@ -306,7 +325,7 @@ class _Columns:
     """The parser for lines of cells."""
 
     def __init__(self, name: str, shape: FileColumns, where: str, templates: Templates) -> None:
-        self.format, self.labelled = shape.format, shape.labelled
+        self.format, self.labelled, self.label_column = shape.format, shape.labelled, shape.label
         self.joint = " " if shape.split == "blanks" else "\t"
         conllu = shape.format == "conllu"
         where = "as in CoNLL-U" if conllu else where
@@ -365,7 +384,7 @@ def _place(name: str, column: str, shape: FileColumns, templates: Templates) -> 
 class _Attributes:
     """The parser for CRFsuite's text."""
 
-    format, joint, labelled, needed, templates = "crfsuite", "\t", True, None, None
+    format, joint, labelled, needed, templates, label_column = "crfsuite", "\t", True, None, None, 0
 
     def __init__(self) -> None:
         self.layout: Layout = {"format": "crfsuite"}

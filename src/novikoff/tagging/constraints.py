@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,18 @@ from novikoff.tagging.sequences import Ids, Sequences
 
 
 def allowed(
-    transitions: str, classes: Sequence[Any], x: Sequences, labels: Ids, earlier: Allowed | None = None
+    transitions: str,
+    classes: Sequence[Any],
+    x: Sequences,
+    labels: Ids,
+    earlier: Allowed | None = None,
+    *,
+    where: Callable[[int], str] | None = None,
 ) -> Allowed:
     """The transitions that `transitions` allows; a ValueError if the labels themselves break them.
 
-    "first-order" allows the bigrams of the labels, and those of `earlier`.
+    "first-order" allows the bigrams of the labels, and those of `earlier`. The error names the place that
+    `where` gives, or else the sentence and the token.
     """
     n = len(classes)
     if transitions == "any":
@@ -30,7 +37,7 @@ def allowed(
         everything = Allowed.everything(n)
         return Allowed(step, everything.start, everything.end)
     made = _scheme(transitions, classes)
-    _check(made, transitions, classes, x, labels)
+    _check(made, transitions, classes, x, labels, where)
     return made
 
 
@@ -59,7 +66,14 @@ def _parts(label: Any, name: str) -> tuple[str, str]:
     return tag, kind
 
 
-def _check(made: Allowed, name: str, classes: Sequence[Any], x: Sequences, labels: Ids) -> None:
+def _check(
+    made: Allowed,
+    name: str,
+    classes: Sequence[Any],
+    x: Sequences,
+    labels: Ids,
+    where: Callable[[int], str] | None,
+) -> None:
     """Check that the labels of every sentence are allowed."""
     cuts = x.starts[1:][x.lengths > 0]
     first, last = x.starts[:-1][x.lengths > 0], cuts - 1
@@ -75,10 +89,11 @@ def _check(made: Allowed, name: str, classes: Sequence[Any], x: Sequences, label
     s = int(np.searchsorted(x.starts, t, side="right")) - 1
     label = classes[int(labels[t])]
     if bad.any():
-        where = "begins the sentence" if t == x.starts[s] else f"follows {classes[int(labels[t - 1])]!r}"
+        found = "begins the sentence" if t == x.starts[s] else f"follows {classes[int(labels[t - 1])]!r}"
     else:
-        where = "ends the sentence"
+        found = "ends the sentence"
+    place = f"sentence {s}, token {t - int(x.starts[s])}" if where is None else where(t)
     raise ValueError(
-        f"sentence {s}, token {t - int(x.starts[s])}: the label {label!r} {where}, which {name.upper()} does "
-        "not allow: correct the labels, or use transitions='first-order'."
+        f"{place}: the label {label!r} {found}, which {name.upper()} does not allow: correct the labels, or "
+        "use transitions='first-order'."
     )

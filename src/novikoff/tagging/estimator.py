@@ -41,7 +41,7 @@ class TaggerEstimator(BaseEstimator):
         """Set every fitted attribute."""
         run, counts = tagger.run or Run(), tagger.counts
         self._tagger = tagger
-        self.classes_ = tagger.classes
+        self.classes_ = tagger.labels
         self.n_features_in_ = tagger.n_seen
         self.history_ = run.history
         self.n_epochs_ = len(run.history)
@@ -72,7 +72,25 @@ class TaggerEstimator(BaseEstimator):
     def predict(self, X: Any) -> list[list[Any]]:
         """The labels of each sentence."""
         check_is_fitted(self)
-        return self._tagger.tag(X, self.n_jobs)
+        return self._tagger.predict(X, self.n_jobs)
+
+    def predict_one(self, sentence: Any) -> list[Any]:
+        """The labels of one sentence."""
+        check_is_fitted(self)
+        return self._tagger.predict_one(sentence)
+
+    def predict_k(self, X: Any, k: int) -> list[list[tuple[list[Any], float]]]:
+        """For each sentence the k best labellings with their scores, best first, as `Tagger.predict_k`.
+
+        The list is exact; it is shorter than k if fewer labellings are allowed.
+        """
+        check_is_fitted(self)
+        return self._tagger.predict_k(X, k, self.n_jobs)
+
+    def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+        """For each token of a sentence its label, and the terms of its score; as `Tagger.explain`."""
+        check_is_fitted(self)
+        return self._tagger.explain(sentence)
 
     def predict_marginal_scores(self, X: Any) -> list[Floats]:
         """One array per sentence: by how much each token's label beats the runner-up.
@@ -92,7 +110,8 @@ class TaggerEstimator(BaseEstimator):
         labels = reading.numbered(y, Classes(self.classes_), x.n_tokens)
         if not len(labels):
             raise ValueError("there are no tokens to score: every sentence is empty.")
-        return float(np.mean(tagging.tag(self._tagger.scorer, x, self.n_jobs) == labels))
+        write = self._tagger.writing()[1]
+        return float(np.mean(write(x.starts, tagging.tag(self._tagger.scorer, x, self.n_jobs)) == labels))
 
     def top_features(
         self, label: Any = None, n: int = 20, *, against: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from novikoff.tagging import constraints, reading
@@ -24,12 +25,14 @@ def trainer_of(
     average: bool = True,
     transitions: str = "first-order",
     min_count: int = 1,
+    where: Callable[[int], str] | None = None,
 ) -> tuple[TaggerTrainer, SequenceFeatures]:
     """A trainer for sentences that `features` has numbered, with labels numbered by `classes`.
 
-    Also returns the features that occur at least `min_count` times.
+    Also returns the features that occur at least `min_count` times. `where` gives the place of a token, for
+    errors.
     """
-    allowed = constraints.allowed(transitions, classes.tolist(), x, labels)
+    allowed = constraints.allowed(transitions, classes.tolist(), x, labels, where=where)
     x, features = reading.frequent(x, features, min_count)
     weights = ChainWeights.zeros(features.n_columns, allowed, average=average, whole=x.values is None)
     return TaggerTrainer(weights, x, labels, plan), features

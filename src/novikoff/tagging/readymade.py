@@ -1,4 +1,12 @@
-"""Ready-made templates."""
+"""Ready-made templates, and those that a file of columns usually wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from novikoff.tagging.chunks import O, parted, spell_chunks
+
+PHRASES = frozenset(("NP", "VP", "PP", "ADJP", "ADVP", "SBAR", "PRT", "CONJP", "INTJ", "LST", "UCP"))
 
 _TUTORIAL = """\
 columns: w pos
@@ -67,3 +75,20 @@ __BOS__
 __EOS__
 """,
 }
+
+
+def usual(width: int, labels: Sequence[str]) -> str | None:
+    """The templates for files of so many columns, the label last, from the labels of the first lines.
+
+    Names of things are recognized by their scheme, such as B-PER and O; their types are no phrases, and most
+    tokens are outside. Their templates need only words.
+
+    >>> usual(3, ["B-NP", "I-NP", "O", "B-VP"]), usual(3, ["I-PER", "O", "O", "O"]), usual(2, ["NN", "VB"])
+    ('chunking', 'ner', 'pos')
+    """
+    if width > 1 and spell_chunks(labels):
+        types = {name for _, name in map(parted, labels)}
+        outside = sum(parted(label)[0] == O for label in labels)
+        if not types & PHRASES and 2 * outside >= len(labels):
+            return "ner"
+    return {2: "pos", 3: "chunking"}.get(width)

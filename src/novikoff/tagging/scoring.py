@@ -27,6 +27,12 @@ class TagScores:
     sentences: int
     right_sentences: int
     unknown: Counter[str] = field(default_factory=Counter)  # labels that the tagger does not have
+    largest: int = 0  # tokens with the most frequent label
+
+    @property
+    def baseline(self) -> float:
+        """The share of tokens that would be right if all had the most frequent label."""
+        return self.largest / self.chunks.tokens if self.chunks.tokens else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -36,6 +42,7 @@ class TagScores:
             "right_sentences": self.right_sentences,
             "counted": "chunks" if self.spelled else "tokens",
             "unknown_labels": dict(self.unknown),
+            "baseline": self.baseline,
         }
 
 
@@ -47,7 +54,8 @@ def score_file(
     A label that the tagger does not have counts as an additional label that is never found.
     """
     started = time.monotonic()
-    names = [as_text(label) for label in tagger.classes.tolist()]
+    written, write = tagger.writing()
+    names = [as_text(label) for label in written.tolist()]
     place = {name: k for k, name in enumerate(names)}
     true: list[Ids] = []
     found: list[Ids] = []
@@ -59,7 +67,7 @@ def score_file(
         numbers = np.array([place[label] for label in source.label_values], dtype=np.int32)
         assert block.labels is not None
         x, own = block.sequences, numbers[block.labels]
-        tags = tagging.tag(tagger.scorer, x, n_jobs)
+        tags = write(x.starts, tagging.tag(tagger.scorer, x, n_jobs))
         differs = np.concatenate([[0], np.cumsum(tags != own)])
         right += int(np.count_nonzero(np.diff(differs[x.starts]) == 0))
         true.append(own)
@@ -77,7 +85,7 @@ def score_file(
     counts = np.bincount(y, minlength=len(labels))[len(names) :].tolist()
     unknown = Counter({label: n for label, n in zip(labels[len(names) :], counts, strict=True) if n})
     scores = score_numbers(labels, at, y, z) if spelled else _by_token(labels, y, z)
-    return TagScores(scores, spelled, sentences, right, unknown)
+    return TagScores(scores, spelled, sentences, right, unknown, int(np.bincount(y).max(initial=0)))
 
 
 def _by_token(labels: list[str], true: Ids, found: Ids) -> ChunkScores:

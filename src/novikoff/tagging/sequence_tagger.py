@@ -8,7 +8,7 @@ from typing import Any, Self
 from novikoff.data.labels import Classes
 from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parameters
 from novikoff.parameters.tagging import TAGGER_PARAMETERS
-from novikoff.tagging import fitting, reading
+from novikoff.tagging import encoding, fitting, reading
 from novikoff.tagging.estimator import TaggerEstimator
 from novikoff.training.loop import train
 from novikoff.training.plan import Plan
@@ -35,6 +35,7 @@ class SequenceTagger(TaggerEstimator):
     Attributes
     ----------
     classes_ : array of labels, sorted
+        Those that `predict` writes.
     n_epochs_, history_ : int, list of dict
         Of the last call: the epochs, and for each one mistakes (sentences with a wrong label), updates,
         wrong tokens, ‖w‖ and seconds.
@@ -73,6 +74,7 @@ class SequenceTagger(TaggerEstimator):
     random_state: Any = DEFAULT
     min_count: int = DEFAULT
     transitions: str = DEFAULT
+    learn_as: str | None = DEFAULT
     hash_bits: int | None = DEFAULT
     early_stopping: bool = DEFAULT
     validation_fraction: float = DEFAULT
@@ -105,18 +107,15 @@ class SequenceTagger(TaggerEstimator):
             classes = reading.found_labels(y)
             labels = reading.numbered(y, classes, x.n_tokens)
             plan = Plan.of(self)
-            trainer, features = fitting.trainer_of(
-                features,
-                x,
-                labels,
-                classes.labels,
-                plan,
-                average=bool(self.average),
-                transitions=self.transitions,
-                min_count=int(self.min_count),
-            )
-            run = train(trainer, plan)
-            return self._finish(fitting.fitted(trainer, features, classes.labels, run, **self._about()))
+            settings: dict[str, Any] = {
+                "average": bool(self.average),
+                "transitions": self.transitions,
+                "min_count": int(self.min_count),
+            }
+            to = encoding.encoded(self.learn_as, features, x, labels, classes.labels, plan, **settings)
+            trainer, features = fitting.trainer_of(features, x, to.labels, to.classes, plan, **settings)
+            run, about = train(trainer, plan), self._about() | {"written": to.written}
+            return self._finish(fitting.fitted(trainer, features, to.classes, run, **about))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Make one pass over more sentences, in their order. Adds new features, but rejects new labels.
@@ -132,6 +131,10 @@ class SequenceTagger(TaggerEstimator):
             if self.min_count > 1:
                 raise ValueError(
                     f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
+                )
+            if self.learn_as is not None:
+                raise ValueError(
+                    f"learn_as={self.learn_as!r} needs all sentences at once: use fit, or learn_as=None."
                 )
             begun = "_tagger" in vars(self)
             if begun:

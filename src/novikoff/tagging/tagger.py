@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import reprlib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -14,15 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data import state as data_state
-from novikoff.data.text_labels import taken
+from novikoff.data.text_labels import is_text, taken, text_array
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
+from novikoff.parameters.parameter import is_whole
+from novikoff.parameters.tagging import SCHEMES
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.tagging.chunks import spell_chunks
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.made_once import made_once
-from novikoff.tagging.sequences import Floats, Sequences
+from novikoff.tagging.schemes import Rewriting
+from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
 from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
@@ -45,6 +49,7 @@ class Tagger:
     Parameters
     ----------
     classes : array of labels, sorted
+        The labels that have weights.
     features : NamedFeatures or TemplateFeatures
         Numbers the features of tokens.
     pairs : novikoff.tagging.chain.Pairs
@@ -62,6 +67,8 @@ class Tagger:
         The record of training.
     name, order : str
         Names for the report: of the model, and of the order of the sentences.
+    written : str, optional
+        The scheme of chunk labels in which predictions are written, if it is not that of `classes`.
 
     Examples
     --------
@@ -72,8 +79,12 @@ class Tagger:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tagger.save(f"{folder}/pos.novikoff")
     ...     loaded = novikoff.load_model(f"{folder}/pos.novikoff")
-    >>> loaded.tag([[["w=a"], ["w=dog"], ["w=sleeps"]], []])
+    >>> loaded
+    Tagger(name='SequenceTagger', n_features=0, classes=['DET', 'NOUN', 'VERB'])
+    >>> loaded.predict([[["w=a"], ["w=dog"], ["w=sleeps"]], []])
     [['DET', 'NOUN', 'VERB'], []]
+    >>> loaded.predict_one([["w=the"], ["w=cat"]])
+    ['DET', 'NOUN']
     """
 
     classes: Labels
@@ -88,6 +99,7 @@ class Tagger:
     run: Run | None = None
     name: str = "SequenceTagger"
     order: str = "shuffle"
+    written: str | None = None
 
     @classmethod
     def of(
@@ -98,7 +110,17 @@ class Tagger:
         seen = features.n_columns
         return cls(classes, features, pairs, bigrams, sums, weights.allowed, weights.counts, seen, **rest)
 
+    def __repr__(self) -> str:
+        shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
+        shown["classes"] = reprlib.repr(self.labels.tolist())
+        return f"Tagger({', '.join(map('='.join, shown.items()))})"
+
     # -- inspection --------------------------------------------------------------------------------
+    @made_once
+    def labels(self) -> Labels:
+        """The labels that `predict` writes."""
+        return self.writing()[0]
+
     @property
     def history(self) -> list[Record]:
         """One record per epoch."""
@@ -158,23 +180,103 @@ class Tagger:
         """Sentences as feature numbers of this model; `Sequences` are returned unchanged."""
         return X if isinstance(X, Sequences) else reading.sequences(X, self.features)
 
-    def tag(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
+    def predict(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
         """The labels of each sentence."""
         x = self.sequences(X)
-        return x.parts(taken(self.classes, tagging.tag(self.scorer, x, n_jobs)).tolist())
+        labels, write = self.writing()
+        return x.parts(taken(labels, write(x.starts, tagging.tag(self.scorer, x, n_jobs))).tolist())
 
-    def predict(self, X: Any, n_jobs: int | None = None) -> list[list[Any]]:
-        """The same as `tag`: every model has this name."""
-        return self.tag(X, n_jobs)
+    tag = predict
 
-    def predict_one(self, x: Any) -> list[Any]:
+    def predict_one(self, sentence: Any) -> list[Any]:
         """The labels of one sentence."""
-        return self.tag([x])[0]
+        return self.predict([sentence])[0]
 
-    def __repr__(self) -> str:
-        shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
-        shown["classes"] = reprlib.repr(self.classes.tolist())
-        return f"Tagger({', '.join(map('='.join, shown.items()))})"
+    def predict_k(self, X: Any, k: int, n_jobs: int | None = None) -> list[list[tuple[list[Any], float]]]:
+        """For each sentence the k best labellings with their scores, best first.
+
+        The list is exact: no other labelling scores higher than its last. It is shorter than k if fewer
+        labellings are allowed. Among equal scores, the labelling that is smallest when read from the end
+        comes first, so the first is that of `predict`.
+        """
+        if not is_whole(1)(k):
+            raise ValueError(f"k={k!r} is not possible: expected a whole number ≥ 1.")
+        labels, write = self.writing()
+        found = self.best(self.sequences(X), int(k), write, n_jobs)
+        return [[(taken(labels, y).tolist(), score) for score, y in best] for best in found]
+
+    def best(
+        self, x: Sequences, k: int, write: Callable[[Offsets, Ids], Ids], n_jobs: int | None = None
+    ) -> list[list[tuple[float, Ids]]]:
+        """The k best labellings as `write` writes them, each once, with their scores."""
+        asked = k
+        while True:
+            found = tagging.k_best(self.scorer, x, asked, n_jobs)
+            out, complete = [], True
+            for best in found:
+                own: dict[bytes, tuple[float, Ids]] = {}
+                for score, y in best:
+                    text = write(np.array([0, len(y)]), y)
+                    own.setdefault(text.tobytes(), (score, text))
+                complete = complete and (len(own) >= k or len(best) < asked)
+                out.append(list(own.values())[:k])
+            if complete:
+                return out
+            asked *= 2  # several labellings were written alike
+
+    def writing(self, scheme: str | None = None) -> tuple[Labels, Callable[[Offsets, Ids], Ids]]:
+        """The labels of predictions in a scheme, and the function that gives their numbers.
+
+        The function takes the numbers of `classes` of all tokens, and where each sentence starts. Without a
+        scheme, labels are written as in the training data.
+        """
+        scheme = scheme or self.written
+        if scheme is None:
+            return self.classes, _unchanged
+        labels = self.classes.tolist()
+        if not is_text(self.classes) or not spell_chunks(labels):
+            raise ValueError(
+                f"scheme={scheme!r} is for chunk labels such as B-NP, I-NP and O, but the model has "
+                f"{', '.join(map(repr, labels[:5]))}{', …' * (len(labels) > 5)}."
+            )
+        rewriting = Rewriting(labels, scheme)
+        return text_array(rewriting.names), rewriting
+
+    def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+        """Why a sentence gets its labels: each token's label, and the terms of its score, largest first.
+
+        A term is a feature with its weight for the label times its value, or the weight of the label behind
+        the label before, named ``after`` and that label. All terms of all tokens add up to the score of the
+        labelling. The labels are those that have weights (`classes`).
+
+        >>> import novikoff
+        >>> X, y = [[["w=dogs"]], [["w=the"], ["w=dog"]]], [["NOUN"], ["DET", "NOUN"]]
+        >>> tagger = novikoff.SequenceTagger(random_state=0, average=False).fit(X, y).to_model()
+        >>> tagger.explain([["w=dogs"]])
+        [('NOUN', [('w=dogs', 1.0)])]
+        """
+        x = self.sequences([sentence])
+        tags = tagging.tag(self.scorer, x).tolist()
+        scorer, labels, out = self.scorer, self.classes.tolist(), []
+        for t, c in enumerate(tags):
+            at = slice(int(x.indptr[t]), int(x.indptr[t + 1]))
+            names = self.features.names(x.ids[at].tolist())
+            values = [1.0] * len(names) if x.values is None else x.values[at].tolist()
+            weights = [self._weight(f, c) for f in x.ids[at].tolist()]
+            terms = [(name, w * v) for name, w, v in zip(names, weights, values, strict=True) if w]
+            if t and (step := float(scorer.a[tags[t - 1], c] / scorer.scale)):
+                terms.append((f"after {labels[tags[t - 1]]}", step))
+            out.append((labels[c], sorted(terms, key=lambda term: -abs(term[1]))))
+        return out
+
+    def _weight(self, feature: int, label: int) -> float:
+        """The weight of a pair."""
+        pairs, i = self.pairs, int(np.searchsorted(self.pairs.feature, feature))
+        if i == len(pairs.feature) or pairs.feature[i] != feature:
+            return 0.0
+        begin, end = int(pairs.at[i]), int(pairs.at[i + 1])
+        places = np.flatnonzero(pairs.label[begin:end] == label)
+        return float(self.scorer.w[begin + places[0]] / self.scorer.scale) if len(places) else 0.0
 
     def scores(self, X: Any, n_jobs: int | None = None) -> list[Floats]:
         """One array (tokens, labels) per sentence: the score of the best labelling with that label there.
@@ -247,6 +349,8 @@ class Tagger:
         if OFFSETS in arrays:
             own[OFFSETS] = arrays[OFFSETS]
         facts |= {"parameters": self.parameters, "name": self.name, "order": self.order}
+        if self.written is not None:
+            facts["written"] = self.written
         facts |= {"n_labels": len(self.classes), "n_seen": self.n_seen, "counts": asdict(self.counts)}
         return facts, arrays | {name: narrow(a) for name, a in own.items()}
 
@@ -322,7 +426,21 @@ class Tagger:
             run=training_state.run_from_state(*part("run")) if "run" in facts else None,
             name=checks.fact(facts, "name", str),
             order=checks.fact(facts, "order", str),
+            written=_scheme_from(facts),
         )
+
+
+def _unchanged(starts: Offsets, numbers: Ids) -> Ids:
+    """Labels are written as they were learned."""
+    return numbers
+
+
+def _scheme_from(facts: Facts) -> str | None:
+    """The scheme of predictions in a file; earlier versions had none."""
+    scheme = checks.fact(facts, "written", str) if "written" in facts else None
+    if scheme is not None and scheme not in SCHEMES:
+        raise ValueError(f"the labels are written in the scheme {scheme!r}, which does not exist")
+    return scheme
 
 
 def narrow(a: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -54,9 +54,29 @@ def max_marginals(scorer: Scorer, x: Sequences, n_jobs: int | None = None) -> Fl
     return out / scorer.scale
 
 
-def _ranges(scorer: Scorer, x: Sequences, jobs: int) -> list[tuple[int, int]]:
+def k_best(scorer: Scorer, x: Sequences, k: int, n_jobs: int | None = None) -> list[list[tuple[float, Ids]]]:
+    """For every sentence its k best labellings with their scores, best first; the same for any `n_jobs`.
+
+    There are fewer where fewer are allowed. Of equal scores the labelling that is smallest when read from the
+    end comes first, so the first is what `tag` finds.
+    """
+    jobs, native = threads(n_jobs), x.native
+    ranges, lengths = _ranges(scorer, x, jobs, k), iter(x.lengths.tolist())
+    out = []
+    for counts, scores, labels in results(
+        (partial(scorer.native.k_best, native, *r, k) for r in ranges), jobs
+    ):
+        values, read, at = (scores / scorer.scale).tolist(), 0, 0
+        for count, length in zip(counts.tolist(), lengths, strict=False):
+            found = labels[at : at + count * length].reshape(count, length)
+            out.append(list(zip(values[read : read + count], found, strict=True)))
+            read, at = read + count, at + count * length
+    return out
+
+
+def _ranges(scorer: Scorer, x: Sequences, jobs: int, k: int = 1) -> list[tuple[int, int]]:
     """Ranges of sentences, one per native call; several per thread."""
-    n, work = scorer.n_labels, CALL_WORK
+    n, work = scorer.n_labels, max(CALL_WORK / k, 1.0)
     if jobs > 1:
         work = min(max((len(x.ids) * n + x.n_tokens * n**2) / (4 * jobs), 1.0), work)
     return x.ranges(work, n)

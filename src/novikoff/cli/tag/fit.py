@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import options as opt
 from novikoff.cli import output, progress
@@ -17,6 +17,8 @@ from novikoff.cli.tag.inputs import load, open_for_tagger, open_new, templates_o
 from novikoff.cli.tag.scores import headlines
 
 if TYPE_CHECKING:
+    from novikoff.tagging.conll import SentenceFile
+    from novikoff.tagging.repairs import Repairs
     from novikoff.tagging.scoring import TagScores
     from novikoff.tagging.tagger import Tagger
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     groups={
         "Options": ("templates", opt.TEST, opt.SAVED_AS),
         "Learning": opt.TAG_LEARNING,
-        "Reading files": opt.TAG_READING,
+        "Reading files": (*opt.TAG_READING, "strict"),
         "Output": (*opt.OUTPUT, "verbose"),
     },
 )
@@ -45,7 +47,8 @@ def fit(options: Options) -> int:
     """
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.data.sources.progress import Progress
-    from novikoff.tagging import fitting, reading
+    from novikoff.tagging import encoding, fitting, reading
+    from novikoff.tagging.repairs import repaired
     from novikoff.tagging.scoring import score_file
     from novikoff.training.loop import train
 
@@ -73,15 +76,16 @@ def fit(options: Options) -> int:
         features = reading.begin(source.templates, options.hash_bits)
         x, labels, classes = source.read(features, after_block)
         assert labels is not None
+        classes, labels, repairs = repaired(classes, x.starts, labels, source.where, strict=options.strict)
         plan = plan_of(options, after_epoch)
+        settings = {name: vars(options)[name] for name in ("average", "transitions", "min_count")}
+        to = encoding.encoded(options.learn_as, features, x, labels, classes, plan, **settings)
         trainer, features = fitting.trainer_of(
-            *(features, x, labels, classes, plan),
-            average=options.average,
-            transitions=options.transitions,
-            min_count=options.min_count,
+            features, x, to.labels, to.classes, plan, where=source.where, **settings
         )
         run = train(trainer, plan)
-        learned = fitting.fitted(trainer, features, classes, run, parameters=made, order=options.order)
+        about = {"parameters": made, "order": options.order, "written": to.written}
+        learned = fitting.fitted(trainer, features, to.classes, run, **about)
     learned.save(path)
     assert learned.run is not None
     interrupted = learned.run.interrupted
@@ -93,15 +97,33 @@ def fit(options: Options) -> int:
                 test = open_for_tagger(tagger, options.test, options, labelled=True)
                 tested = score_file(tagger, test, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
-        _show(learned, path, tested, chosen, options)
+        about_labels = _about_labels(options, source, repairs, to.decided)
+        _show(learned, path, tested, chosen, about_labels, options)
     if not interrupted:
         return DONE
     output.note(f"interrupted; what had been learned so far is saved in {path}.")
     return INTERRUPTED
 
 
+def _about_labels(options: Options, source: SentenceFile, repairs: Repairs, decided: str) -> dict[str, Any]:
+    """What became of the labels: their column and scheme, how they are learned, what was repaired."""
+    column = source.label_column
+    return {
+        "column": None if column is None or options.label is None else column + 1,
+        "scheme": repairs.scheme,
+        "learned": decided or (options.learn_as and f"as {options.learn_as.upper()}"),
+        "repaired": repairs.count,
+        "repairs": list(repairs.shown),
+    }
+
+
 def _show(
-    learned: Tagger, path: Path, tested: TagScores | None, chosen: str | None, options: opt.Options
+    learned: Tagger,
+    path: Path,
+    tested: TagScores | None,
+    chosen: str | None,
+    labels: dict[str, Any],
+    options: Options,
 ) -> None:
     report = learned.report
     assert report is not None
@@ -117,6 +139,7 @@ def _show(
                 "test": None if tested is None else tested.to_dict(),
                 "templates": None if templates is None else templates.text,
                 "parameters": learned.parameters,
+                "labels": labels,
             }
         )
         return
@@ -127,5 +150,15 @@ def _show(
         lines[at:at] = test
     if chosen is not None:
         lines.append(f"  {'templates':<10} {chosen}, the default for such files; --templates sets others")
+    if labels["column"] is not None:
+        lines.append(f"  {'label':<10} column {labels['column']}, counted from 1")
+    if labels["scheme"] is not None:
+        learned_as = f", learned {labels['learned']}" if labels["learned"] else ""
+        lines.append(f"  {'labels':<10} {labels['scheme'].upper()}{learned_as}")
+    if labels["repaired"]:
+        n = labels["repaired"]
+        more = "" if n == len(labels["repairs"]) else "; and others"
+        shown = "; ".join(labels["repairs"]) + more
+        lines.append(f"  {'repaired':<10} {n:,} label{'s' * (n != 1)}: {shown}; --strict refuses such files")
     lines.append(f"  {'saved':<10} {path} ({output.size_of(path)})")
     output.say(lines)

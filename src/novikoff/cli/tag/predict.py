@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, nullcontext
+from typing import TYPE_CHECKING
 
 from novikoff.cli import options as opt
-from novikoff.cli import output
 from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
-from novikoff.cli.tag.inputs import load, open_for_tagger
+from novikoff.cli.tag.inputs import load, open_for_tagger, open_text
+
+if TYPE_CHECKING:
+    from novikoff.tagging.conll import SentenceFile
+    from novikoff.tagging.plain_text import PlainText
 
 
 @command(
@@ -24,9 +28,29 @@ from novikoff.cli.tag.inputs import load, open_for_tagger
                 "Keep the labels of the files, and write predictions in an additional column, as conlleval "
                 "expects.",
             ),
+            opt.flag(
+                "scores",
+                "Write behind each label by how much the best labelling beats the best one with another "
+                "label there. It is a difference of scores, not a probability.",
+            ),
+            opt.flag(
+                "json",
+                "Write one JSON object per sentence: its tokens and labels; with --scores the scores, with "
+                "--k-best all labellings.",
+            ),
+            "k_best",
+            "scheme",
             "trust_patterns",
         ),
-        "Reading files": opt.TAG_READING,
+        "Reading files": (
+            *opt.TAG_READING,
+            opt.flag(
+                "tokenize",
+                "The files are plain text, one sentence per line. A token is a word, a number, or a run of "
+                "one punctuation mark; the output has a token and its label per line.",
+            ),
+            opt.flag("split_sentences", "With --tokenize: a line may have several sentences."),
+        ),
     },
 )
 def predict(options: Options) -> None:
@@ -37,22 +61,26 @@ def predict(options: Options) -> None:
     Predictions replace the labels, or are added as a column if there are none. Files are written while they
     are read, so they may be far larger than memory. With --output the file appears when it is complete.
     """
-    from novikoff.data.labels import as_text
+    from novikoff.cli.tag.predictions import Predictions
     from novikoff.outfile import written
-    from novikoff.tagging import training as tagging
 
     tagger = load(options.model, options.trust_patterns)
-    names = [as_text(label) for label in tagger.classes.tolist()]
-    output.check_labels(names, "tag in Python, with SequenceTagger.load(...).predict.")
+    if options.split_sentences and not options.tokenize:
+        raise UsageError("is only possible with --tokenize.", "--split-sentences")
+    if options.tokenize:
+        for name in ("format", "label", "beside"):
+            if name in options.given:
+                raise UsageError("is not possible with --tokenize.", opt.flag_of(name))
+    predictions = Predictions(tagger, options)
+    source: PlainText | SentenceFile
+    if options.tokenize:
+        source = open_text(tagger, options.data, split=options.split_sentences)
+    else:
+        source = open_for_tagger(tagger, options.data, options, labelled=None)
     with (
-        closing(open_for_tagger(tagger, options.data, options, labelled=None)) as source,
+        closing(source),
         nullcontext(sys.stdout.buffer) if options.output is None else written(options.output) as file,
     ):
-        if options.beside and source.format != "conll":
-            raise UsageError(
-                f"is not possible for the format '{source.format}', which has no column for it.",
-                "--beside",
-            )
+        predictions.check(source)
         for block in source.blocks(tagger.features):
-            tags = tagging.tag(tagger.scorer, block.sequences, options.n_jobs)
-            file.write(block.tagged(tags, names, behind=options.beside))
+            file.write(predictions.of(block, source))

@@ -21,8 +21,8 @@ def headlines(scores: TagScores) -> list[str]:
     wrong = scores.chunks.tokens - scores.chunks.right_tokens
     lines.append(
         f"{100 * scores.chunks.accuracy:.2f} % of tokens correct: {wrong:,} errors on "
-        f"{scores.chunks.tokens:,}; {scores.right_sentences:,} of {scores.sentences:,} sentences right from "
-        "end to end"
+        f"{scores.chunks.tokens:,} (always the most frequent label: {100 * scores.baseline:.2f} %); "
+        f"{scores.right_sentences:,} of {scores.sentences:,} sentences right from end to end"
     )
     return lines
 

@@ -67,6 +67,7 @@ class Block:
     consumed: int  # bytes of the source's files up to the end of this block, for progress
     where: Callable[[int], str]  # "spam.svm, line 17" for a row of the block, for messages
     place: Any = None  # for `Source.again`; None: its rows cannot be read again without those before
+    ids: Any = None  # of the rows: an Arrow array or a list, if the source was opened with `id`
 
     def __post_init__(self) -> None:
         if isinstance(self.labels, np.ndarray) and self.labels.dtype.kind in "UO":

@@ -129,6 +129,14 @@ class TableFeatures(Features):
             raise ValueError("a column of the table is missing from the names.")
         return features
 
+    def with_id(self, names: list[str], wanted: str | int) -> TableFeatures:
+        """These features with a column of ids, which is found among `names`."""
+        (at,) = find_columns(names, wanted, "id")
+        columns = [*self.columns, Column(names[at], "id", "string")]
+        return TableFeatures(
+            columns, has_names=self.has_names, ngrams=self.ngrams, vocabulary=self.vocabulary
+        )
+
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
         """Match a table's columns with another table's: the number there, by the number here.
 
@@ -159,11 +167,12 @@ class TableFeatures(Features):
                     f"{'is' if len(missing) == 1 else 'are'} missing; there are {listed(names)}"
                 )
             return {k: there[c.name] for k, c in needed if c.name in there}
-        here = range(len(self.columns))
+        ids = {k: int(c.name) - 1 for k, c in enumerate(self.columns) if c.kind == "id"}
+        here = [k for k in range(len(self.columns)) if k not in ids]
         without = [k for k in here if self.columns[k].kind not in spare]
         for some in (here, [k for k in here if self.columns[k].kind != "label"] if spare else here, without):
             if len(some) == len(names):
-                return {k: j for j, k in enumerate(some) if self.columns[k].kind != "ignored"}
+                return {k: j for j, k in enumerate(some) if self.columns[k].kind != "ignored"} | ids
         raise ValueError(f"expected {len(here)} columns, but there are {len(names)}")
 
 

@@ -17,7 +17,7 @@ from novikoff import _core
 from novikoff.data.rounding import EXACT_UP_TO, INTEGER, nearest_double
 from novikoff.data.sources.block import Floats, Labels
 from novikoff.data.sources.bytestream import Lines
-from novikoff.data.sources.columns import TableFeatures
+from novikoff.data.sources.columns import Column, TableFeatures
 from novikoff.data.sources.dialect import NULLS, Dialect, in_parts, numbered, read_cells
 from novikoff.data.sources.encoding import BlockRounding, LocalRows, MixedLabels, Unsound, dense_rows, encoded
 
@@ -103,7 +103,9 @@ class LineReader:
         self._label_optional, self._skip_bad, self._buffers = label_optional, skip_bad, buffers
         self._rounding = rounding
         self._names = numbered(n_columns)
-        self._by_place = {place: features.columns[k] for k, place in places.items()}
+        self._by_place: dict[int, Column] = {}
+        for k, place in places.items():  # an id may be a feature too, which determines its type
+            self._by_place.setdefault(place, features.columns[k])
         columns = {str(place): column for place, column in self._by_place.items()}
         self._converts = [
             pyarrow.csv.ConvertOptions(
@@ -118,7 +120,8 @@ class LineReader:
         # the destination of cells if all are plain numbers, which do not need Arrow
         self._targets = None
         types = {column.type for column in columns.values()}
-        if features.is_plain and "bool" not in types and dialect.delimiter != " ":
+        has_id = any(column.kind == "id" for column in features.columns)
+        if features.is_plain and not has_id and "bool" not in types and dialect.delimiter != " ":
             kinds = {"label": LABEL, "weight": WEIGHT}
             targets = [features.numeric.get(k, kinds.get(features.columns[k].kind, IGNORED)) for k in places]
             self._targets = np.full(n_columns, IGNORED, dtype=np.int32)
@@ -235,7 +238,7 @@ class LineReader:
 
     def _read(self, text: bytes | memoryview, out: ParsedLines) -> None:
         columns = dict(self._columns(text, self._converts))
-        arrays = list(columns.values())
+        arrays = [columns[str(place)] for place in self._places.values()]
         out.n_rows, out.rounded = len(arrays[0]) if arrays else 0, BlockRounding(self._rounding)
         self._check_integers(text, columns, out.rounded)
         out.local, out.labels, out.weights = encoded(
@@ -362,7 +365,7 @@ def _csv_type(kind: str, type_: str) -> pa.DataType:
 
     if kind in ("category", "label"):
         return pa.dictionary(pa.int32(), pa.string())
-    if kind == "text":
+    if kind in ("text", "id"):
         return pa.string()
     if kind == "timestamp":
         return pa.timestamp("ns" if "[ns" in type_ else "us", "UTC" if "tz=" in type_ else None)

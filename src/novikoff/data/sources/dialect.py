@@ -10,6 +10,7 @@ import numpy as np
 
 from novikoff.data.sources.columns import USUAL_LABELS, TableFeatures
 from novikoff.data.sources.encoding import NUMBER, kind_of
+from novikoff.data.sources.text import NoRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,9 +181,9 @@ def look(
         raise ValueError("the text is UTF-16; expected UTF-8")
     at = len(BOM) if head.startswith(BOM) else 0
     if not head[at:].strip():
-        raise ValueError(
-            "the file is empty; expected a table" if whole else "the file begins with blanks only"
-        )
+        if whole:
+            raise NoRows("the file is empty; expected a table")
+        raise ValueError("the file begins with blanks only")
     for _ in range(skip_lines):
         at = line_after(head, at)
     lines: list[str] = []
@@ -209,7 +210,7 @@ def look(
     elif header is None:
         header = is_header(first, more[0] if more else None, not tsv and known is None, label)
     if header and not more:
-        raise ValueError("there is a header, but no row after it")
+        raise NoRows("there is a header, but no row after it")
     names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
     if known is not None:
         return Look(dialect, header, names, [])

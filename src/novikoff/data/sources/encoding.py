@@ -118,6 +118,7 @@ class LocalRows:
     indptr: npt.NDArray[np.int64]
     names: list[str]
     order: Integers  # of the names: by first appearance
+    row_ids: Any = None  # as an Arrow array, if the table is read with an id column
 
 
 class _Slots:
@@ -208,14 +209,18 @@ def encoded(
 ) -> tuple[LocalRows, Labels | None, Floats | None]:
     """A block's rows, labels and weights from its columns, given in the order of `places`."""
     columns = [features.columns[k] for k in places]
-    labels = weights = None
+    labels = weights = ids = None
     for column, array in zip(columns, arrays, strict=True):
         if column.kind == "label":
             labels = read_labels(array, column.name, optional=label_optional)
         elif column.kind == "weight":
             weights = read_weights(column, array, rounding)
+        elif column.kind == "id":
+            ids = array
     wanted = [each for each in zip(columns, arrays, strict=True) if each[0].kind in FEATURES]
-    return local_rows(wanted, n_rows, features, rounding), labels, weights
+    local = local_rows(wanted, n_rows, features, rounding)
+    local.row_ids = ids
+    return local, labels, weights
 
 
 def local_rows(

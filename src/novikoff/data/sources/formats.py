@@ -96,6 +96,7 @@ def open_source(
         `ignore`, keys or columns to leave out.
         Tables: `text` and `categorical`, columns that are bags of words or categories; `ngrams`, the most
         consecutive words in one feature, at most 5; columns are given by name or by number from 1.
+        `id`, the column, or the key of JSON lines, whose values are the `ids` of blocks.
         CSV and TSV: `header`, `skip_lines`, `delimiter`, `quote`, `newlines_in_values`.
 
     Returns
@@ -168,7 +169,7 @@ def _opened(
         raise UnknownOption(unknown[0], format, sorted(known))
     source = opener(first, **fixed, **options)
     # options that change only speed or limits are left out
-    aside = ("n_jobs", "block_size", "max_line", "max_columns", "max_expansion", "labelled")
+    aside = ("n_jobs", "block_size", "max_line", "max_columns", "max_expansion", "labelled", "id")
     source.options = {"format": format} | {k: v for k, v in sorted(options.items()) if k not in aside}
     if fixed["features"] is not None:
         source.options["of_model"] = True

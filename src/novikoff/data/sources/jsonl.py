@@ -12,8 +12,8 @@ from novikoff import _core
 from novikoff.data.sources.bytestream import MAX_COLUMNS, ByteStream
 from novikoff.data.sources.columns import TableFeatures
 from novikoff.data.sources.features import Features
-from novikoff.data.sources.named_text import BLOCK_SIZE, NamedParser, named_source
-from novikoff.data.sources.records import check_has_names, open_records
+from novikoff.data.sources.named_text import BLOCK_SIZE, named_source
+from novikoff.data.sources.records import IdRows, check_has_names, open_records
 from novikoff.data.sources.text import TextSource, line_options
 from novikoff.parameters.common import PARAMETERS
 
@@ -33,11 +33,13 @@ def open_text(
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
+    id: str | None = None,
 ) -> TextSource[Any]:
     """A stream of JSON lines as a source; for the parameters see `novikoff.open_source`.
 
     `label` (by default "label") and `weight` are the keys of a row's label and weight; `ignore` lists keys
-    that are not features. For a model of a table's columns, `records` states how the lines are read.
+    that are not features; the values of the key `id` are the ids of blocks.
+    For a model of a table's columns, `records` states how the lines are read.
     """
     ignored = [ignore] if isinstance(ignore, str) else list(ignore)
     PARAMETERS["rounding"].check(rounding)
@@ -53,11 +55,13 @@ def open_text(
             n_jobs=n_jobs,
             block_size=block_size,
             max_columns=max_columns,
+            id=id,
         )
 
-    def make_parser(kind: str) -> NamedParser:
+    def make_parser(kind: str) -> Any:
         options = line_options(kind, rounding, labelled, skip_bad_lines)
-        return _core.JsonRows(options, "label" if label is None else label, weight, ignore=ignored)
+        parser = _core.JsonRows(options, "label" if label is None else label, weight, ignore=ignored)
+        return parser if id is None else IdRows(parser, id)
 
     return named_source(
         stream,

@@ -234,6 +234,40 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number that JSON has")
 
 
+class IdRows:
+    """A parser of JSON lines that keeps the values of one key as well, read by Python's parser."""
+
+    def __init__(self, parser: Any, key: str) -> None:
+        self._parser, self._key = parser, key
+        self.ids: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+    def clear(self) -> None:
+        """Reset to the initial state."""
+        self._parser.clear()
+        self.ids = []
+
+    def parse(self, text: Any) -> bool:
+        """Read whole lines; False leaves the reason in `problem`."""
+        self.problem, self.lines = "", 0
+        if not self._parser.parse(text):
+            self.problem, self.lines = self._parser.problem, self._parser.lines
+            return False
+        self.lines = self._parser.lines
+        lines = bytes(text).split(b"\n")
+        for row in range(self._parser.n):
+            at = self._parser.row_line(row)
+            record = json.loads(lines[at])
+            if self._key not in record or isinstance(record[self._key], dict | list):
+                self.lines = at
+                self.problem = f"there is no id under the key {self._key!r}; there are {listed(list(record))}"
+                return False
+            self.ids.append(record[self._key])
+        return True
+
+
 def open_records(
     stream: ByteStream,
     *,
@@ -245,10 +279,12 @@ def open_records(
     n_jobs: int | None = -1,
     block_size: int = BLOCK_SIZE,
     max_columns: int = MAX_COLUMNS,
-) -> TextSource[RecordRows]:
+    id: str | None = None,
+) -> TextSource[Any]:
     """JSON lines as a source of rows for a model that was learned from a table.
 
-    `label` is the key of the label; by default the name of the table's label column.
+    `label` is the key of the label; by default the name of the table's label column. The values of the key
+    `id` are the ids of blocks.
     """
     PARAMETERS["rounding"].check(rounding)
     if label is not None:
@@ -257,7 +293,11 @@ def open_records(
             columns, has_names=features.has_names, ngrams=features.ngrams, vocabulary=features.vocabulary
         )
 
-    def rows(parser: RecordRows, known: Any, reuse: bool) -> tuple[Matrix, Labels | None, Floats | None]:
+    def make_parser(kind: str) -> Any:
+        parser = RecordRows(features, rounding, labelled, skip_bad_lines)
+        return parser if id is None else IdRows(parser, id)
+
+    def rows(parser: Any, known: Any, reuse: bool) -> tuple[Matrix, Labels | None, Floats | None]:
         assert parser.local is not None
         return placed(parser.local, known), parser.labels, parser.weights
 
@@ -265,7 +305,7 @@ def open_records(
         stream,
         format="jsonl",
         features=features,
-        make_parser=lambda kind: RecordRows(features, rounding, labelled, skip_bad_lines),
+        make_parser=make_parser,
         rows=rows,
         n_jobs=n_jobs,
         block_size=block_size,

@@ -47,7 +47,7 @@ from novikoff.data.sources.encoding import (
 )
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.source import Skipped, Source, ending
-from novikoff.data.sources.text import TextPlace, check_columns, no_rows
+from novikoff.data.sources.text import NoRows, TextPlace, check_columns, no_rows
 from novikoff.data.text_labels import TextLabels
 from novikoff.data.threads import threads
 from novikoff.parameters.common import PARAMETERS
@@ -116,6 +116,8 @@ class TableSource(Source):
         The most columns that rows may require.
     max_line, max_expansion :
         As in `ByteStream`.
+    id : str or int, default None
+        A column whose values are kept as the `ids` of blocks.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class TableSource(Source):
         max_line: int = MAX_LINE,
         max_columns: int = MAX_COLUMNS,
         max_expansion: int = MAX_EXPANSION,
+        id: str | int | None = None,
     ) -> None:
         _need_pyarrow()
         for name, value, low in (
@@ -242,11 +245,14 @@ class TableSource(Source):
                     ignore,
                     label_optional=self._label_optional,
                 )
+            if id is not None:
+                features = features.with_id(names, id)
             features.match(names, has_names, label_optional=self._label_optional)
         except ValueError as error:
             self._stream.close()
             name, message = f"{self._stream.names[0]}: ", str(error).removesuffix(".")
-            raise ValueError(f"{name}{message.removeprefix(name)}.") from None
+            found = NoRows if isinstance(error, NoRows) else ValueError
+            raise found(f"{name}{message.removeprefix(name)}.") from None
         self.features: TableFeatures = features
         if self.can_reread:
             self._stream.close()
@@ -297,7 +303,9 @@ class TableSource(Source):
                 self.rounded.add(part.rounded.count, f"{part.rounded.first}, {where}")
             X = placed(part.local, self.features)
             check_columns(self.features, self._max_columns, partial(part.where, X.shape[0] - 1))
-            yield Block(X, part.labels, part.weights, part.consumed, part.where, part.place)
+            block = Block(X, part.labels, part.weights, part.consumed, part.where, part.place)
+            block.ids = part.local.row_ids
+            yield block
             if buffers is not None and part.local.dense is not None:
                 buffers.give_back(part.local.dense)
         if part is None:

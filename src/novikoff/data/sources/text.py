@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Condition
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from novikoff import _core
 from novikoff.data.rounding import Rounding
@@ -74,6 +74,15 @@ class Parser(Protocol):
 
     def clear(self) -> None:
         """Reset to the initial state."""
+
+
+@runtime_checkable
+class WithIds(Protocol):
+    """A parser that keeps the ids of its rows."""
+
+    @property
+    def ids(self) -> list[Any]:
+        """One per row."""
 
 
 P = TypeVar("P", bound=Parser)
@@ -293,7 +302,8 @@ class TextSource(Source, Generic[P]):
                 )
             X, labels, weights = self._rows(parser, self.features, reuse)
             check_columns(self.features, self._max_columns, partial(where, parser.n - 1))
-            yield Block(X, labels, weights, parsed.consumed, where, parsed.place)
+            ids = parser.ids if isinstance(parser, WithIds) else None
+            yield Block(X, labels, weights, parsed.consumed, where, parsed.place, ids)
         if n_rows == 0:
             raise no_rows(self.name, self.skipped)
         self._warn_rounded()

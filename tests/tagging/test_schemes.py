@@ -1,0 +1,192 @@
+"""Schemes of chunk labels: conversion against the definition, repairs, learning in another scheme."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import novikoff
+from novikoff.tagging.chunks import chunk_scores
+from novikoff.tagging.repairs import repaired
+from novikoff.tagging.schemes import LETTERS, Rewriting, scheme_of
+from novikoff.tagging.tagger import Tagger
+from support.sentence_files import sentences
+
+SCHEMES = tuple(LETTERS)
+
+
+def spelled(length, chunks, scheme):
+    """The definition: the labels of a sentence with these (first, last, type) chunks."""
+    labels = ["O"] * length
+    for first, last, kind in chunks:
+        size = last - first + 1
+        for t in range(first, last + 1):
+            if scheme in ("iob1", "iob2"):
+                place = "B" if t == first and scheme == "iob2" else "I"
+                if (
+                    scheme == "iob1"
+                    and t == first
+                    and any(b == first - 1 and k == kind for _, b, k in chunks)
+                ):
+                    place = "B"
+            else:
+                place = "S" if size == 1 else "B" if t == first else "E" if t == last else "I"
+            if scheme == "bilou":
+                place = {"S": "U", "E": "L"}.get(place, place)
+            labels[t] = f"{place}-{kind}"
+    return labels
+
+
+@st.composite
+def chunked(draw):
+    """Sentences as (length, chunks)."""
+    out = []
+    for _ in range(draw(st.integers(1, 4))):
+        at, chunks = 0, []
+        for _ in range(draw(st.integers(0, 4))):
+            at += draw(st.integers(0, 2))
+            size = draw(st.integers(1, 3))
+            chunks.append((at, at + size - 1, draw(st.sampled_from("XY"))))
+            at += size
+        out.append((at + draw(st.integers(0, 2)), chunks))
+    return out
+
+
+def numbered(lists):
+    texts = sorted({label for labels in lists for label in labels})
+    numbers = np.array([texts.index(la) for labels in lists for la in labels], dtype=np.int32)
+    return texts, np.cumsum([0, *map(len, lists)]), numbers
+
+
+@given(chunked(), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
+def test_every_scheme_is_written_from_every_other(data, old, new):
+    """Chunks that touch are told apart by B, E or S; in all four schemes they are the same chunks."""
+    texts, starts, numbers = numbered([spelled(*sentence, old) for sentence in data])
+    rewriting = Rewriting(texts, new)
+    assert rewriting.names == sorted(rewriting.names)
+    got = [rewriting.names[k] for k in rewriting(starts, numbers)]
+    assert got == [label for sentence in data for label in spelled(*sentence, new)]
+
+
+@given(chunked(), st.sampled_from(SCHEMES))
+def test_a_scheme_is_recognized_if_nothing_breaks_it(data, scheme):
+    texts, starts, numbers = numbered([spelled(*sentence, scheme) for sentence in data])
+    found = scheme_of(texts, starts, numbers)
+    assert found is not None
+    name, broken = found
+    assert not broken.any()
+    again = Rewriting(texts, name)
+    assert [again.names[k] for k in again(starts, numbers)] == [texts[k] for k in numbers]
+
+
+def test_examples_of_each_scheme():
+    for scheme, labels in {
+        "iob1": ["I-X", "O", "I-X", "B-X", "I-X"],
+        "iob2": ["B-X", "O", "B-X", "B-X", "I-X"],
+        "iobes": ["S-X", "O", "S-X", "B-X", "E-X"],
+        "bilou": ["U-X", "O", "U-X", "B-X", "L-X"],
+    }.items():
+        found = scheme_of(*numbered([labels]))
+        assert found is not None
+        assert found[0] == scheme
+    texts = [["B-X", "O", "I-X", "O"] * 50]  # every second chunk breaks IOB2, and the others IOB1
+    assert scheme_of(*numbered(texts)) is None
+
+
+# ---- repairs -------------------------------------------------------------------------------------------
+CLEAN = ["B-NP", "I-NP", "O", "B-VP"] * 60
+
+
+@pytest.mark.parametrize(
+    ("at", "bad", "meant"),
+    [
+        (1, "B_NP", "B-NP"),
+        (1, "i-np", "I-NP"),
+        (1, "NP", "I-NP"),
+        (2, "I-VP", "B-VP"),
+        (2, "0", "O"),
+        (2, "B-", "O"),
+        (3, "I-VP", "B-VP"),
+    ],
+)
+def test_one_bad_label_is_repaired_and_named(at, bad, meant):
+    labels = [*CLEAN]
+    labels[at] = bad
+    texts, starts, numbers = numbered([labels])
+    classes, new, repairs = repaired(np.array(texts), starts, numbers, "line {}".format)
+    expected = [*CLEAN]
+    expected[at] = meant
+    assert classes[new].tolist() == expected
+    assert (repairs.scheme, repairs.count) == ("iob2", 1)
+    assert repairs.shown == (f"line {at}: {bad!r} is read as {meant!r}",)
+    with pytest.raises(ValueError, match=rf"line {at}: the label '{bad}' breaks IOB2.*expected '{meant}'"):
+        repaired(np.array(texts), starts, numbers, "line {}".format, strict=True)
+
+
+def test_labels_of_another_meaning_are_left_alone():
+    for labels in (["NN", "VB", "B-NP"], ["B-X", "O", "I-X", "O"] * 50, ["O", "O"], CLEAN):
+        texts, starts, numbers = numbered([labels])
+        classes, new, repairs = repaired(np.array(texts), starts, numbers, str, strict=True)
+        assert classes[new].tolist() == labels
+        assert repairs.count == 0
+
+
+# ---- learning --------------------------------------------------------------------------------------------
+DATA = sentences(80)
+X, Y = [[t[:2] for t in s] for s in DATA], [[t[2] for t in s] for s in DATA]
+
+
+@pytest.mark.parametrize("learn_as", ["iobes", "iob1", "bilou", "auto", "iob2"])
+def test_predictions_are_in_the_scheme_of_the_training_labels(learn_as, tmp_path):
+    tagger = novikoff.SequenceTagger(features="chunking", learn_as=learn_as, random_state=0).fit(X, Y)
+    found = tagger.predict(X)
+    assert {label for labels in found for label in labels} <= set(tagger.classes_)
+    assert set(tagger.classes_) == {label for labels in Y for label in labels}
+    assert chunk_scores(Y, found).all.f1 > 0.9
+    assert tagger.score(X, Y) == chunk_scores(Y, found).accuracy
+    learned = {"iobes": "E-NP", "bilou": "L-NP", "iob1": "I-NP"}.get(learn_as, "I-NP")
+    assert learned in tagger.to_model().classes
+    for sentence, best in zip(found, tagger.predict_k(X, 5), strict=True):
+        assert best[0][0] == sentence
+        assert len({tuple(labels) for labels, _ in best}) == len(best)
+    tagger.save(tmp_path / "m.novikoff")
+    loaded = novikoff.load_model(tmp_path / "m.novikoff")
+    assert loaded.predict(X) == found
+    assert loaded.predict_k(X[:3], 5) == tagger.predict_k(X[:3], 5)
+    again = novikoff.SequenceTagger.load(tmp_path / "m.novikoff")
+    assert again.predict(X) == found
+    assert again.get_params()["learn_as"] == learn_as
+
+
+def test_auto_gives_the_tagger_of_its_choice():
+    """The comparison draws from a copy of the generator: the fit has the bits of the chosen scheme."""
+    fits = {
+        how: novikoff.SequenceTagger(features="chunking", learn_as=how, random_state=3).fit(X, Y)
+        for how in (None, "iobes", "auto")
+    }
+    auto = fits["auto"].to_model()
+    chosen = fits["iobes" if auto.written else None].to_model()
+    assert np.array_equal(auto.pairs.w, chosen.pairs.w)
+    assert np.array_equal(auto.transitions, chosen.transitions)
+    assert novikoff.SequenceTagger(learn_as="auto").fit([[["a"]]], [["NOUN"]]).predict([[["a"]]]) == [
+        ["NOUN"]
+    ]
+
+
+def test_labels_that_are_no_chunks_cannot_be_learned_in_a_scheme():
+    with pytest.raises(ValueError, match=r"learn_as='iobes' needs chunk labels such as B-NP.*got 'NOUN'"):
+        novikoff.SequenceTagger(learn_as="iobes").fit([[["a"]]], [["NOUN"]])
+    with pytest.raises(ValueError, match=r"learn_as='iobes' needs chunk labels.*got 1"):
+        novikoff.SequenceTagger(learn_as="iobes").fit([[["a"], ["b"]]], [[1, 2]])
+    with pytest.raises(ValueError, match="learn_as='iobes' needs all sentences at once"):
+        novikoff.SequenceTagger(learn_as="iobes").partial_fit(X, Y)
+    tagger = novikoff.SequenceTagger(random_state=0).fit([[["a"]]], [["NOUN"]]).to_model()
+    with pytest.raises(ValueError, match="scheme='iob1' is for chunk labels"):
+        tagger.writing("iob1")
+
+
+def test_a_file_with_another_scheme_name_is_refused():
+    tagger = novikoff.SequenceTagger(features="chunking", learn_as="iobes", random_state=0).fit(X, Y)
+    facts, arrays = tagger.to_model().state()
+    with pytest.raises(ValueError, match="the scheme 'iob9', which does not exist"):
+        Tagger.from_state(facts | {"written": "iob9"}, arrays)
