@@ -1,5 +1,6 @@
 """Tuning: the same figures as a plain loop in memory over the same parts, and the very model of a fit."""
 
+import gzip
 import io
 from collections import Counter
 
@@ -9,6 +10,7 @@ import pytest
 import novikoff
 from novikoff.data.labels import Renaming, StreamClasses
 from novikoff.data.scaling import Scaling
+from novikoff.data.sources.cache import cached
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.training import streaming
 from novikoff.training.plan import Plan
@@ -270,3 +272,27 @@ def test_too_little_to_tune_on():
         on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
     with pytest.raises(ValueError, match="line 3: expected index:value"):
         on(b"1 1:1\n2 1:1\n1 oops\n")
+
+
+@pytest.mark.parametrize("order", ["riffle", "cyclic"])
+def test_columns_that_are_found_late(tmp_path, order):
+    """Rows of a cache and kept rows, from before the last columns were found, are as wide as the weights."""
+    lines = [
+        f"{'spam' if i % 3 else 'ham'}\tword{i} {'now' if i % 3 else 'later'} word{i // 2}" for i in range(90)
+    ]
+    text = "\n".join(["label\ttext", *lines]).encode()
+    options = {"format": "tsv", "label": "label", "text": "text", "block_size": 300}
+    grid = Grid(rules=["perceptron"], epochs=[2], scales=[None, "maxabs"])
+    plain, packed = tmp_path / "rows.tsv", tmp_path / "rows.tsv.gz"
+    plain.write_bytes(text)
+    packed.write_bytes(gzip.compress(text))
+    found = [
+        tune(source, grid=grid, folds=3, order=order).table
+        for source in (
+            novikoff.open_source(plain, **options),
+            novikoff.open_source(packed, **options),
+            cached(novikoff.open_source(plain, **options)),
+            cached(novikoff.open_source(packed, **options)),
+        )
+    ]
+    assert all(table == found[0] for table in found)

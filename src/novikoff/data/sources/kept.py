@@ -63,7 +63,7 @@ class KeptSource(Source):
         self.skipped, self.rounded = self.source.skipped, self.source.rounded
         self._has_warned = True  # the source did
         if not self._too_large:
-            self._blocks = kept
+            self._blocks = [block.widened(self.features.n_columns) for block in kept]
 
 
 def bytes_of(block: Block) -> int:
