@@ -30,6 +30,7 @@ from benchmarks.table import Row, aligned
 
 BENCHMARKS: dict[str, Callable[[int], Iterator[Row]]] = {
     "dense": dense.float32,
+    "riffle": dense.riffle,
     "pixels": dense.uint8,
     "text": sparse.text,
     "hashed": sparse.hashed,

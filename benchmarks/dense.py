@@ -1,4 +1,4 @@
-"""Dense rows, 60,000 × 784: whole fits against scikit-learn, and epochs against a bare read of the array."""
+"""Dense rows: whole fits against scikit-learn, and epochs against a bare read of the array."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fits(X: Any, y: Any, order: str, epochs: int, seconds: list[float]) -> dict[
         seconds.extend(record["seconds"] for record in model.history_[1:])
 
     def peer() -> None:
-        Peer(tol=None, max_iter=epochs, shuffle=order == "shuffle", random_state=0).fit(X, y)
+        Peer(tol=None, max_iter=epochs, shuffle=order != "cyclic", random_state=0).fit(X, y)
 
     return {"novikoff": novikoff, "scikit-learn": peer}
 
@@ -69,6 +69,27 @@ def float32(repeat: int) -> Iterator[Row]:
     X = X.astype(np.float32) / 255
     yield from against_sklearn("60,000 × 784 float32", X, y, repeat, (1, 10), at_least=5)
     yield from against_read(X, y, repeat)
+
+
+def riffle(repeat: int) -> Iterator[Row]:
+    """Riffled epochs against the peer's shuffled ones, and against our own in other orders."""
+    X, y = pixels()
+    yield from riffled("60,000 × 784 float32", X.astype(np.float32) / 255, y, repeat)
+    rng = np.random.default_rng(0)
+    X = rng.random((1_000_000, 100), dtype=np.float32) - np.float32(0.5)
+    y = (X[:, 0] + X[:, 1] > 0) ^ (rng.random(len(X)) < 0.02)
+    yield from riffled("1,000,000 × 100 float32", X, y.astype(int), repeat)
+
+
+def riffled(name: str, X: Any, y: Any, repeat: int) -> Iterator[Row]:
+    seconds: dict[str, list[float]] = {order: [] for order in ("riffle", "cyclic", "shuffle")}
+    contenders = {order: fits(X, y, order, 10, seconds[order])["novikoff"] for order in seconds}
+    times = interleave(contenders | {"peer": fits(X, y, "shuffle", 10, [])["scikit-learn"]}, repeat)
+    work, ours = f"{name}, riffle, per epoch of a fit of 10", times["riffle"].best / 10
+    yield faster(work, ours, "scikit-learn, shuffled", times["peer"].best / 10, at_least=5)
+    later = {order: min(each) for order, each in seconds.items()}
+    for order in ("cyclic", "shuffle"):
+        yield faster(f"{name}, riffle, a later epoch", later["riffle"], f"novikoff, {order}", later[order])
 
 
 def uint8(repeat: int) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 // One row of a model's columns from a dict, by the rules of the files that the model was learned from.
 //
 // - Columns with names (JSON lines, VW text, frames): a number under k is feature k, a string v is feature k=v of
-//   value 1, None is no feature. Unknown features are left out.
+//   value 1, None is no feature. Unknown features are left out. Lists and dicts are left to the caller.
 // - Columns of a table: every column that makes features must be there, None stands for a missing value, and other
 //   keys are left out. Numbers, categories and words are read here; dates and times are left to the caller.
 // - Numbered columns: the key is the number, as an int or in digits.
@@ -155,11 +155,21 @@ class RowReader : public GatheredRow {
         return out;
     }
 
+    // Whether a value is itself a container, as JSON may have it.
+    static bool is_nested(PyObject* x) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(x, &at, &key, &value))
+            if (PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value)) return true;
+        return false;
+    }
+
     bool gather_any(PyObject* x) {
         Py_ssize_t at = 0;
         if (gather_named([&](PyObject*& k, PyObject*& v) { return PyDict_Next(x, &at, &k, &v); },
                          size_t(PyDict_GET_SIZE(x)), false))
             return true;
+        if (is_nested(x)) return false;
         const std::vector<nb::object> items = plain(x);
         size_t i = 0;
         return gather_named(

@@ -259,7 +259,7 @@ def test_json_lines_are_read_for_the_model_as_they_were():
     rows = [{"y": "ab"[k % 2], "w": 1.0, "x": float(k % 2), "word": "cd"[k % 2]} for k in range(10)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("fit", "rows.jsonl", "--label", "y", "--weight", "w")
-    assert {name for c in "ab" for name, _ in load_model("rows.novikoff").top_features(c)} <= {
+    assert {name for c in "ab" for name, _ in load_model("rows.novikoff").top_features()[c]} <= {
         "x",
         "word=c",
         "word=d",
@@ -527,7 +527,7 @@ def test_inspect_says_what_it_is_and_how_it_was_made(model):
     assert facts["classes"] == [-1, 1]
     assert facts["parameters"]["C"] == 0.5
     top = facts["top_features"][1]["features"]
-    assert [name for name, _ in top] == [name for name, _ in load_model(model).top_features(1, 3)]
+    assert [name for name, _ in top] == [name for name, _ in load_model(model).top_features(3)[1]]
 
 
 # ---- interrupted --------------------------------------------------------------------------------------

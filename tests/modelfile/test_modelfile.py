@@ -309,12 +309,12 @@ def test_top_features():
     w = linear.model.learners[0].weights
     w[:, 0] = [1, -2, 0, 3, 1, -0.5, 1, 3]
     assert linear.model.learners[0].native.visits == 0
-    assert linear.top_features(1, 4) == [("4", 3), ("8", 3), ("1", 1), ("5", 1)]
-    assert linear.top_features(1) == [("4", 3), ("8", 3), ("1", 1), ("5", 1), ("7", 1)]
-    assert linear.top_features(0, 5) == [("2", 2), ("6", 0.5)]
-    assert linear.top_features(0, 0) == []
+    assert linear.top_features(4, 1)[1] == [("4", 3), ("8", 3), ("1", 1), ("5", 1)]
+    assert linear.top_features(label=1)[1] == [("4", 3), ("8", 3), ("1", 1), ("5", 1), ("7", 1)]
+    assert linear.top_features(5)[0] == [("2", 2), ("6", 0.5)]
+    assert linear.top_features(0)[0] == []
     with pytest.raises(ValueError, match=r"no class 'x'; it has \[0, 1\]"):
-        linear.top_features("x")
+        linear.top_features(label="x")
 
 
 def test_feature_names(tmp_path):
@@ -339,7 +339,7 @@ def test_named_features(tmp_path, hash_bits):
     LinearModel(model, np.array(["x", "y"]), features).save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_size < 4000
     loaded = novikoff.load_model(tmp_path / "m")
-    assert loaded.top_features("y") == [("new\nline", 3.0), ("job=cook", 2.0), ("a b", 1.0)]
+    assert loaded.top_features()["y"] == [("new\nline", 3.0), ("job=cook", 2.0), ("a b", 1.0)]
     assert loaded.features.place(["job=cook"]).tolist() == [columns[1]]
     facts, arrays = modelfile.read_file(tmp_path / "m", "model")
     for name in (name for name in arrays if name.startswith("features.")):

@@ -17,6 +17,7 @@ from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
 from novikoff.theory import bounds, diagnose, max_margin, separability, trace
+from novikoff.training.plan import Plan
 from support.children import run_python
 from support.lecture import SIX, SIX_Y
 from support.marks import may_not_separate
@@ -131,6 +132,10 @@ def draw_margins(ax):
 def draw_orders(ax):
     k = np.arange(40)
     return plots.OrderDisplay({"a": 10 + k * k % 13, "b": 8 + k % 9}, {"a": 30.0}).plot(ax)
+
+
+def draw_visits(ax):
+    return plots.VisitsDisplay.of_rows(400, labels=np.repeat([0, 1, 2], [150, 150, 100])).plot(ax)
 
 
 def draw_witness(ax):
@@ -310,6 +315,15 @@ def test_boundary_marks_what_is_wrong_and_draws_no_strip_then():
     shown = plots.BoundaryDisplay.from_estimator(model, X, y, ax=empty_axes())
     assert shown.strip_ is None
     assert shown.wrong_.tolist() == np.flatnonzero(model.predict(X) != y).tolist() != []
+
+
+def test_visits_are_those_of_a_fit():
+    shown = plots.VisitsDisplay.of_rows(70, ("riffle", "shuffle"), random_state=3)
+    for name, rows in shown.orders.items():
+        np.testing.assert_array_equal(rows, Plan(order=name, rng=np.random.default_rng(3)).drawn_order(70))
+        np.testing.assert_array_equal(np.sort(rows), np.arange(70))
+    with pytest.raises(ValueError, match="'worst' cannot be drawn from the number of rows"):
+        plots.VisitsDisplay.of_rows(70, ("worst",))
 
 
 def test_orders_have_a_dot_each():

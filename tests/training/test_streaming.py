@@ -537,4 +537,4 @@ def test_fit_source_keeps_names(tmp_path):
     model.save(tmp_path / "m")
     from novikoff import load_model
 
-    assert load_model(tmp_path / "m").top_features(0)[0][0] == "lunch"
+    assert load_model(tmp_path / "m").top_features()[0][0][0] == "lunch"

@@ -97,7 +97,7 @@ def _linear_facts(linear: LinearModel, top: int) -> dict[str, Any]:
         "n_features": linear.model.n_features,
         "intercept": linear.weights()[1].tolist(),
         "top_features": [
-            {"class": label, "features": linear.top_features(label, top)} for label in linear.classes.tolist()
+            {"class": label, "features": found} for label, found in linear.top_features(top).items()
         ]
         if top
         else [],
@@ -140,7 +140,7 @@ def _lines(model: RowModel, path: Path, top: int, *, verbose: bool) -> list[str]
     if top and isinstance(model, LinearModel):
         for label, name in list(zip(model.classes.tolist(), names, strict=True))[:MANY]:
             lines += ["", f"for {name}:"]
-            found = model.top_features(label, top)
+            found = model.top_features(top, label)[label]
             lines += [f"  {weight:>12.6g}  {feature}" for feature, weight in found] or ["  no feature"]
     return lines
 
@@ -162,7 +162,7 @@ def _linear_lines(linear: LinearModel) -> list[tuple[str, str]]:
     used, intercept = len(linear.used_weights()[0]), linear.weights()[1]
     facts = [
         ("features", f"{linear.model.n_features:,} ({_features(linear)}), {used:,} with a weight"),
-        ("weights", "the mean over all visits" if linear.model.settings.average else "the last ones"),
+        ("weights", "the mean over all visits" if linear.model.averages else "the last ones"),
     ]
     if linear.scaling is not None:
         facts.append(("scaling", linear.scaling.kind))

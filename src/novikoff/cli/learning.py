@@ -22,9 +22,10 @@ def settings_of(options: Options) -> Settings:
 
 def plan_of(options: Options, callback: Any = None) -> Plan:
     """How often, and in which order, the examples are visited."""
+    from novikoff.proof.asked import ask
     from novikoff.training.plan import Plan
 
-    return Plan.of(options, callback=callback)
+    return Plan.of(options, callback=callback, ask=ask)
 
 
 def renaming_of(options: Options) -> Renaming:

@@ -141,7 +141,7 @@ class LinearMethod(Method):
     def shape(self) -> tuple[int, int, int]:
         """Of the table: weights and perhaps sums; the learners' features and biases; classes."""
         learners, classes = (self.n_classes, 2) if self._apart else (1, self.n_classes)
-        return 1 + self.settings.average, learners * (self.n_features + 1), width(classes)
+        return 1 + bool(self.settings.average), learners * (self.n_features + 1), width(classes)
 
     def table(self) -> Table:
         """A new table of zeros."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
-from novikoff.data.named_rows import rows_by_name
 from novikoff.data.sources.features import Features
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
@@ -109,12 +108,15 @@ class KernelModel(RowModel):
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _rows(self, X: Any) -> Any:
-        X = read_matrix(rows_by_name(X, self.features))
-        if len(X.shape) != 2 or X.shape[1] != self.n_features:
-            expected = f"rows of {self.n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = read_matrix(self._matrix(X))
         X = X if self.scaling is None else self.scaling.transform(X)
         return sound(read_matrix(X))  # scaled rows come as a block
+
+    def _no_weights(self) -> str:
+        return (
+            f"a kernel model has no weight per feature: a score is a sum over its {len(self.dual.support):,} "
+            "supports, so there are no top features, and no row is a sum over its features."
+        )
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:

@@ -195,6 +195,20 @@ class OnlineKernelPerceptron:
         """The scores of many examples: (n,) for two classes, (n, classes) for more; see `score_one`."""
         return one_by_one.scores(self, X)
 
+    def top_features(self, k: int = 20, label: Any = None) -> Any:
+        """Not possible: a kernel model has no weight per feature."""
+        raise ValueError(self._no_weights())
+
+    def explain(self, x: Any, label: Any = None) -> Any:
+        """Not possible: a kernel model has no weight per feature."""
+        raise ValueError(self._no_weights())
+
+    def _no_weights(self) -> str:
+        return (
+            f"a kernel model has no weight per feature: a score is a sum over its {self.n_supports_:,} "
+            "supports, so there are no top features, and no example is a sum over its features."
+        )
+
     def learn_one(self, x: Any, y: Hashable) -> None:
         """Learn from one example and its label. A refused example changes nothing."""
         with turns_of(self).learning:

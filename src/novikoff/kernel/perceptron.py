@@ -37,7 +37,7 @@ from novikoff.parameters.parameter import (
 )
 from novikoff.training.linear import sound
 from novikoff.training.loop import train
-from novikoff.training.not_separated import MORE_EPOCHS, not_separated
+from novikoff.training.not_separated import MORE_EPOCHS, has_chosen, not_separated
 from novikoff.training.plan import Plan, generator
 from novikoff.training.report import Report
 from novikoff.training.run import Run
@@ -271,10 +271,11 @@ class KernelPerceptron(RowClassifier):
 
     def _warn_unless_separated(self) -> None:
         run = self._run
-        if run.verdict == "separated" or (self.callback is not None and len(run.history) < self.max_epochs):
+        done = run.verdict == "separated" or run.consistent
+        if done or has_chosen(self) or self.callback is not None:
             return
         other = "another kernel or other kernel parameters (a higher degree, a larger gamma)"
-        text = not_separated(run, [MORE_EPOCHS, other], bias=self.fit_intercept)
+        text = not_separated(run, [MORE_EPOCHS, other])
         warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     # -- reading -------------------------------------------------------------------------------------

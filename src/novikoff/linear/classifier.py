@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from novikoff.classifier import RowClassifier
 from novikoff.data.arrays import check_mapped
 from novikoff.data.labels import Classes
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import (
     check_parameters,
     parameter_values,
     parameters_from_file,
     parameters_of,
 )
-from novikoff.training.not_separated import ASK, MORE_EPOCHS, not_separated
+from novikoff.training.not_separated import ASK, MORE_EPOCHS, has_chosen, not_separated
 from novikoff.training.report import Report
 from novikoff.training.run import Run
 from novikoff.training.summary import margin_upper, summarize
@@ -176,18 +177,21 @@ class PerceptronClassifier(RowClassifier):
         return "_model" in vars(self)
 
     def _warn_unless_separated(self, X: Any = None) -> None:
-        """Warn once that the data were not separated, with advice; `X` is None for a stream."""
+        """Warn once that what predicts errs on rows that may be separable; `X` is None for a stream."""
         run = self._run
-        if run.verdict == "separated" or (self._early() and len(run.history) < self.max_epochs):
+        done = run.consistent or (run.verdict == "separated" and run.witness_is != "found")
+        proved = run.verdict == "inseparable" and self.max_epochs == AUTO
+        if done or proved or has_chosen(self) or self._early():
             return
         advice = []
-        if X is not None and not run.consistent and _off_centre(X):
+        if X is not None and _off_centre(X):
             advice.append("centring or scaling (R is far larger than the spread of the rows)")
-        advice.append(MORE_EPOCHS)
+        if self.max_epochs != AUTO:
+            advice.append(MORE_EPOCHS)
         if not self.average:
             advice.append("average=True for a steadier model")
         advice.append(ASK)
-        warnings.warn(not_separated(run, advice, bias=self.fit_intercept), ConvergenceWarning, stacklevel=4)
+        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=4)
 
     def _early(self) -> bool:
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from os import PathLike, fspath
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +16,9 @@ from novikoff.linear.model import LinearModel
 from novikoff.parameters.parameter import parameters_for_file
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
+
+if TYPE_CHECKING:
+    from novikoff.proof.certificates import Certificate
 
 
 class LinearClassifier(PerceptronClassifier):
@@ -97,7 +101,7 @@ class LinearClassifier(PerceptronClassifier):
         """Whether the assigned weights equal the learned ones, as after `sparsify`."""
         assert self._cache.assigned is not None
         coef, intercept = self._cache.assigned
-        own = self._model.coef(averaged=self._model.settings.average)
+        own = self._model.coef(averaged=self._model.averages)
         coef = coef.toarray() if sp.issparse(coef) else coef
         return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
 
@@ -155,6 +159,45 @@ class LinearClassifier(PerceptronClassifier):
         self._fitted("witness_")
         return self._run.witness
 
+    @property
+    def predicts_with_(self) -> str:
+        return "averaged" if self._fitted("predicts_with_").averages else "last"
+
+    def certificate(self, X: Any, y: Any) -> Certificate:
+        """What the last fit proved about its rows, as a certificate that `novikoff.checker` verifies.
+
+        Nothing is searched for: the claim is that of `verdict_`, by the witness that the fit found.
+
+        Parameters
+        ----------
+        X, y
+            The rows and labels of the fit, which the certificate identifies by their digest.
+
+        Raises
+        ------
+        ValueError
+            When the fit has proved nothing that a certificate can state: use `novikoff.theory.certify`.
+
+        Examples
+        --------
+        >>> from novikoff import Perceptron
+        >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+        >>> model = Perceptron(max_epochs="auto", average="auto").fit(X, y)
+        >>> print(model.certificate(X, y))
+        inseparable: 4 vectors sum up to exactly 0 with positive weights
+        """
+        from novikoff.proof.certificates import certificate_of
+
+        with turns_of(self).reading:
+            model = self._fitted("certificate")
+            if model.apart:
+                raise ValueError(
+                    "the fit learned each class against the rest: a certificate states one claim about all "
+                    "classes, which novikoff.theory.certify proves."
+                )
+            scale = math.sqrt(model.settings.bias_square)
+            return certificate_of(self._run, X, y, self.classes_, bias=scale, ties=model.settings.ties)
+
     def _assign(self, coef: Any, intercept: Any) -> None:
         self._cache.renew((coef, intercept))
 
@@ -163,7 +206,7 @@ class LinearClassifier(PerceptronClassifier):
         model, cache = self._fitted(name), self._cache
         if cache.assigned is not None:
             return cache.assigned
-        if model.settings.average and cache.averaged is None:
+        if model.averages and cache.averaged is None:
             cache.averaged = model.coef(averaged=True)  # takes O(features), so it is made once
         coef, intercept = (a.view() for a in cache.averaged or model.coef(averaged=False))
         coef.flags.writeable = intercept.flags.writeable = False
@@ -186,7 +229,7 @@ class LinearClassifier(PerceptronClassifier):
         cache = self._cache
         if cache.scorer is None:
             if cache.assigned is None:
-                cache.scorer = self._model.scorer(averaged=self._model.settings.average)
+                cache.scorer = self._model.scorer(averaged=self._model.averages)
             else:
                 coef, intercept = self._pair("coef_")
                 coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=np.float64)

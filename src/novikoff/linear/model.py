@@ -11,9 +11,6 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data import state as data_state
-from novikoff.data.arrays import read_matrix
-from novikoff.data.named_rows import rows_by_name
-from novikoff.data.sources.block import Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
@@ -57,8 +54,9 @@ class LinearModel(RowModel):
     ...     loaded = novikoff.load_model(f"{folder}/spam.novikoff")
     >>> loaded.predict([[0.0, 2.0], [3.0, 0.0]]).tolist()
     ['ham', 'spam']
-    >>> loaded.top_features("spam")
-    [('1', 1.0)]
+    >>> loaded.top_features(label="spam")
+    'spam'
+               1  1
     """
 
     _made = ("_reader", "_scorer", "_predictor")
@@ -84,23 +82,7 @@ class LinearModel(RowModel):
 
     def weights(self) -> tuple[Floats, Floats]:
         """(coef, intercept) that predict: the last ones or their mean; one row for two classes."""
-        return self.model.coef(averaged=self.model.settings.average)
-
-    def top_features(self, label: Any, n: int = 20) -> list[tuple[str, float]]:
-        """The features with the largest positive weights for a class, and these weights, largest first."""
-        places = np.flatnonzero(self.classes == label)
-        if not len(places):
-            raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
-        columns, weights = self.used_weights()
-        own = weights[places[0] if len(self.classes) > 2 else 0]
-        if len(self.classes) == 2 and places[0] == 0:  # two classes have one vector, for the second
-            own = -own
-        positive = np.flatnonzero(own > 0)
-        if len(positive) > n:  # keep all ties with the n-th: the column decides
-            least = np.partition(own[positive], len(positive) - n)[len(positive) - n] if n else np.inf
-            positive = positive[own[positive] >= least]
-        first = positive[np.argsort(-own[positive], kind="stable")][:n]
-        return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
+        return self.model.coef(averaged=self.model.averages)
 
     def used_weights(self) -> tuple[Indices, Floats]:
         """The columns with a nonzero weight, and the (classes, those columns) weights that predict."""
@@ -109,6 +91,10 @@ class LinearModel(RowModel):
         weights = coef if used is None else coef[:, used]
         held = (weights != 0).any(axis=0)
         return columns[held], weights[:, held]
+
+    def _weights_at(self, columns: Indices) -> tuple[Floats, Floats]:
+        scorer, k = self._ready(), 1 if self.model.n_classes == 2 else self.model.n_classes
+        return np.ascontiguousarray(scorer.weights[columns, :k].T), scorer.bias[:k]
 
     # -- predicting
     def places(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.int32]:
@@ -150,7 +136,7 @@ class LinearModel(RowModel):
         """The scorer of the current weights; remade after further learning."""
         now = self._now()
         if self._scorer is None or self._scorer[0] != now:
-            self._scorer = now, self.model.scorer(averaged=self.model.settings.average)
+            self._scorer = now, self.model.scorer(averaged=self.model.averages)
         return self._scorer[1]
 
     def _shown(self) -> dict[str, str]:
@@ -158,12 +144,7 @@ class LinearModel(RowModel):
         return super()._shown() | {"rule": repr(settings.rule), "average": str(settings.average)}
 
     def _rows(self, X: Any) -> Any:
-        if not isinstance(X, Csr):
-            X = rows_by_name(X, self.features)
-            X = X if isinstance(X, Csr) else read_matrix(X)
-        if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
-            expected = f"rows of {self.model.n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        X = self._matrix(X)
         return X if self.scaling is None else self.scaling.transform(X)
 
     # -- files

@@ -28,7 +28,9 @@ from novikoff.training.one_by_one import labels_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from novikoff.linear.model import LinearModel
     from novikoff.linear.perceptron import Perceptron
+    from novikoff.training.explanation import Explanation, TopFeatures
     from novikoff.training.weights import Model
 
 
@@ -192,6 +194,50 @@ class OnlinePerceptron(_core.OnlineLearner):
         """The parameters given at construction, by name."""
         return parameter_values(self)
 
+    def to_linear(self) -> LinearModel:
+        """The model with its current predictions as a `LinearModel`: for many rows, files and ONNX.
+
+        Raises
+        ------
+        ValueError
+            When fewer than two classes are known.
+        """
+        self._check_two()
+        from novikoff.data.sources.features import NamedFeatures
+        from novikoff.linear.model import LinearModel  # here: streams do not need it
+
+        features = NamedFeatures(hash_bits=self.hash_bits, seed=self.seed)
+        features.place(self._names())
+        features.fixed = True
+        parameters = parameter_values(self) | {"classes": None}
+        return LinearModel(
+            self._model(),
+            labels_array(self.classes_),
+            features,
+            parameters=parameters,
+            name="OnlinePerceptron",
+        )
+
+    def top_features(self, k: int = 20, label: Any = None) -> TopFeatures:
+        """The k features with the largest positive weights, for every class or for this one.
+
+        This reads all weights. Of two classes the first has the second's weights, negated.
+        """
+        return self.to_linear().top_features(k, label)
+
+    def explain(self, x: Any, label: Any = None) -> Explanation:
+        """The score of one example as a sum over its features; by default that of the predicted class.
+
+        This reads all weights: for many examples call `explain` of the model that `to_linear` gives.
+        """
+        return self.to_linear().explain(x, label)
+
+    def _check_two(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"a model needs two classes, so far there is {self.classes_!r}: learn more or declare them"
+            )
+
     def freeze(self) -> Perceptron:
         """The model with its current predictions as a `Perceptron` with feature names.
 
@@ -200,10 +246,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         ValueError
             When fewer than two classes are known.
         """
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"a model needs two classes, so far there is {self.classes_!r}: learn more or declare them"
-            )
+        self._check_two()
         from novikoff.linear.perceptron import Perceptron
 
         names = ("rule", "average", "fit_intercept", "margin", "C", "ties")

@@ -8,8 +8,9 @@ from typing import Any, Self
 from novikoff.data.labels import StreamClasses, as_text
 from novikoff.data.sources.source import Source
 from novikoff.linear.estimator import LinearClassifier
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
+from novikoff.proof.asked import ask
 from novikoff.training import linear as training
 from novikoff.training import streaming
 from novikoff.training.plan import Plan
@@ -17,7 +18,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Settings
 
 
-@with_parameters(LINEAR_PARAMETERS)
+@with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
     """A perceptron that stops when the data are separated, and reports whether they were.
 
@@ -28,8 +29,10 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
-        The weights that predict: the last ones, or their mean with `average=True`. Read-only views;
-        assign a new array to change them.
+        The weights that predict: `predicts_with_` says which. Read-only views; assign a new array to change
+        them.
+    predicts_with_ : {'last', 'averaged'}
+        The last weights, or their mean after each visit; with `average='auto'` the rows of the fit decide.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
     features_ : novikoff.data.sources.features.Features
@@ -37,11 +40,16 @@ class Perceptron(LinearClassifier):
     n_epochs_, n_updates_, n_mistakes_ : int
         Epochs of the last call; updates and mistakes over all calls.
     converged_ : bool
-        An epoch passed without an update; with order='worst', no row needed one any more.
-    verdict_ : {'separated', 'undecided'}
-        'separated': the stored witness has y·s > 0 on every training row, checked exactly.
+        The last epoch was clean: it made no update (with order='worst', no row needed one; for the
+        passive-aggressive rules and `max_epochs='auto'`, no row was a mistake), and its weights were kept. So
+        the last weights make no training error.
+    verdict_ : {'separated', 'inseparable', 'undecided'}
+        About the training rows. 'separated': `witness_` has y·s > 0 on every row, checked exactly.
+        'inseparable': no weights have, which was proved; `certificate` gives the proof.
     witness_ : (coef, intercept) or None
-        The last weights, raised through the bias if that was needed to lift ties at 0.
+        The last weights, raised through the bias if that was needed to lift ties at 0; or, if these do not
+        separate the rows, weights that were found when training asked whether any do. They need not be the
+        weights that predict.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
@@ -82,10 +90,10 @@ class Perceptron(LinearClassifier):
 
     rule: str = DEFAULT
     _: KW_ONLY
-    average: bool = DEFAULT
+    average: bool | str = DEFAULT
     fit_intercept: bool = DEFAULT
     intercept_scaling: float = DEFAULT
-    max_epochs: int = DEFAULT
+    max_epochs: int | str = DEFAULT
     order: str = DEFAULT
     random_state: Any = DEFAULT
     ties: str = DEFAULT
@@ -135,7 +143,7 @@ class Perceptron(LinearClassifier):
                 labels,
                 len(classes),
                 Settings.of(self),
-                Plan.of(self),
+                Plan.of(self, ask=ask),
                 weights=weights,
                 start=start,
                 init=init,
@@ -181,7 +189,7 @@ class Perceptron(LinearClassifier):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             declared = None if classes is None else list(classes)
             order = "riffle" if self.order == "riffle" else "cyclic"
-            plan, settings = Plan.of(self, order=order), Settings.of(self)
+            plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
             learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
             self._set_source(source.features, learned.model.n_features, learned.classes)
             learned.run.as_given = learned.order == "cyclic"

@@ -12,8 +12,9 @@ from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
 from novikoff.linear.voted_model import VotedModel
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
+from novikoff.proof.asked import ask
 from novikoff.training import linear as training
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
@@ -22,7 +23,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-@with_parameters(LINEAR_PARAMETERS)
+@with_parameters(PERCEPTRON_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
@@ -97,7 +98,7 @@ class VotedPerceptron(PerceptronClassifier):
     predict_with: str = DEFAULT
     fit_intercept: bool = DEFAULT
     intercept_scaling: float = DEFAULT
-    max_epochs: int = DEFAULT
+    max_epochs: int | str = DEFAULT
     order: str = DEFAULT
     random_state: Any = DEFAULT
     ties: str = DEFAULT
@@ -124,7 +125,7 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            plan = Plan.of(self, record_updates=True)
+            plan = Plan.of(self, record_updates=True, ask=ask)
             model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
             self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
@@ -249,7 +250,7 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             self._check_two()
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
             return VotedModel(
                 self._model,
                 self._sequence,
@@ -275,7 +276,7 @@ class VotedPerceptron(PerceptronClassifier):
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             return self._label(self._sequence.decide(X, self.n_jobs)[0])
@@ -288,7 +289,7 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            LINEAR_PARAMETERS["predict_with"].check(self.predict_with)
+            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             return self._score(self._sequence.decide(X, self.n_jobs)[1])

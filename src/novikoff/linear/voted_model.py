@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
 from novikoff.data.sources.features import Features
+from novikoff.data.zero_tables import Indices
 from novikoff.linear.updates import UpdateSequence
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
@@ -88,11 +91,25 @@ class VotedModel(RowModel):
         return scorer.predict(X, n_jobs), scorer.scores(X, n_jobs)
 
     def _rows(self, X: Any) -> Any:
-        X = read_matrix(X)
-        if len(X.shape) != 2 or X.shape[1] != self.model.n_features:
-            expected = f"rows of {self.model.n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
-        return X
+        return read_matrix(self._matrix(X))
+
+    # -- weights
+    def used_weights(self) -> tuple[Indices, Floats]:
+        coef, _ = self._weights()
+        columns = np.flatnonzero((coef != 0).any(axis=0))
+        return columns, coef[:, columns]
+
+    def _weights_at(self, columns: Indices) -> tuple[Floats, Floats]:
+        coef, intercept = self._weights()
+        return coef[:, columns], intercept
+
+    def _weights(self) -> tuple[Floats, Floats]:
+        if self.predict_with == "voted":
+            raise ValueError(
+                f"each of {len(self.sequence.whole.used) + 1:,} weight vectors has a vote, so there is no "
+                "weight per feature: set predict_with = 'averaged' on the model to see the mean of them."
+            )
+        return self.model.coef(averaged=self.predict_with == "averaged")
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:

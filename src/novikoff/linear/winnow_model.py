@@ -13,6 +13,7 @@ from novikoff import _core
 from novikoff.data import state as data_state
 from novikoff.data.arrays import is_sparse, read_matrix, rows_of
 from novikoff.data.sources.features import Features
+from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.training import state as training_state
@@ -127,12 +128,19 @@ class WinnowModel(RowModel):
 
     def scores(self, X: Any, n_jobs: int | None = None) -> Floats:
         """w·x − θ, correctly rounded: (n,) for two classes, (n, classes) for more."""
-        X = read_matrix(X)
-        n_features = self.weights.values.shape[1]
-        if len(X.shape) != 2 or X.shape[1] != n_features:
-            expected = f"rows of {n_features} features"
-            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
-        return self.weights.scores(X)
+        return self.weights.scores(self._rows(X))
+
+    def _rows(self, X: Any) -> Any:
+        return read_matrix(self._matrix(X))
+
+    # -- weights
+    def used_weights(self) -> tuple[Indices, Floats]:
+        coef = self.weights.coef()
+        columns = np.flatnonzero((coef != 0).any(axis=0))
+        return columns, coef[:, columns]
+
+    def _weights_at(self, columns: Indices) -> tuple[Floats, Floats]:
+        return self.weights.coef()[:, columns], np.full(len(self.weights.values), -self.weights.threshold)
 
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
         scores = self.scores(X, n_jobs)

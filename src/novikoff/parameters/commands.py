@@ -7,7 +7,7 @@ from dataclasses import replace
 from novikoff.parameters.distributed import DISTRIBUTED_PARAMETERS
 from novikoff.parameters.files import OTHER, SOURCE_PARAMETERS
 from novikoff.parameters.kernel import FILE_KERNELS, FORMULAS, KERNEL_PARAMETERS
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import LINEAR_PARAMETERS, PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import BOOLEAN, Parameter, is_name, none_or, number, one_of, table, whole
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 
@@ -36,8 +36,9 @@ LEARNING_PARAMETERS = table(
         help="What a kernel model predicts with: the votes of all its hypotheses, their mean, or the last. "
         "Default: the votes; with `budget` the mean, or the last if the policy removes supports.",
     ),
+    PERCEPTRON_PARAMETERS["average"],
     replace(
-        LINEAR_PARAMETERS["max_epochs"],
+        PERCEPTRON_PARAMETERS["max_epochs"],
         default=10,
         help="The largest number of epochs, which are passes over the files; learning ends earlier after an "
         "epoch without an update (the estimator's max_epochs is 1000). Standard input can be read only "

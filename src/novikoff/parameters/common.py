@@ -16,6 +16,7 @@ from novikoff.parameters.parameter import (
     whole,
 )
 
+AUTO = "auto"
 ORDERS = ("shuffle", "riffle", "cyclic", "worst")
 TIES = ("positive", "mistake")
 MULTICLASS = ("joint", "ovr")

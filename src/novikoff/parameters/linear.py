@@ -6,7 +6,17 @@ import math
 from dataclasses import replace
 
 from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
-from novikoff.parameters.parameter import BOOLEAN, Parameter, is_number, none_or, number, one_of, table
+from novikoff.parameters.parameter import (
+    BOOLEAN,
+    Parameter,
+    auto_or,
+    is_number,
+    none_or,
+    number,
+    one_of,
+    table,
+    whole,
+)
 
 RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 DRAWN_ORDERS = ("shuffle", "riffle", "cyclic", "draw")
@@ -54,6 +64,25 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         "How to predict: 'voted' by all weight vectors of the run, 'averaged' or 'last'. "
         "It can be changed after the fit.",
         *one_of(*PREDICT_WITH),
+    ),
+)
+
+PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may ask about their rows
+    Parameter(
+        "max_epochs",
+        PARAMETERS["max_epochs"].default,
+        "The largest number of epochs per fit. 'auto': ten; unless one of them was clean, the rows are then "
+        "examined with about the effort made so far. If it is proved that no epoch will ever be clean, "
+        "training ends; if the rows were separated, it goes on until an epoch is clean, for up to 1000; "
+        "otherwise the epochs are doubled, up to 160, while mistakes fall clearly.",
+        *auto_or(whole(1)),
+    ),
+    Parameter(
+        "average",
+        PARAMETERS["average"].default,
+        "Predict with the mean of the weights after each visit instead of the last weights. 'auto': predict "
+        "with the last weights if they make no error on the rows of the fit, otherwise with the mean.",
+        *auto_or(BOOLEAN),
     ),
 )
 

@@ -96,6 +96,11 @@ def one_of(*names: str) -> Values:
     return "one of " + ", ".join(map(repr, names)), lambda v: isinstance(v, str) and v in names, names
 
 
+def auto_or(values: Values) -> Values:
+    expected, legal, choices = values
+    return f"'auto' or {expected}", lambda v: (isinstance(v, str) and v == "auto") or legal(v), choices
+
+
 def none_or(expected: str, legal: Legal, choices: tuple[str, ...] = ()) -> Values:
     return f"None or {expected}", lambda v: v is None or legal(v), choices
 
@@ -214,7 +219,9 @@ def from_parameters(record: type[T], *owners: object, **given: Any) -> T:
         owner = next((owner for owner in owners if hasattr(owner, field.name)), None)
         if owner is not None and field.name not in given:
             value, kind = getattr(owner, field.name), type(field.default)
-            given[field.name] = kind(value) if kind in (bool, int, float) else value
+            if kind in (bool, int, float) and not isinstance(value, str):  # a word stands for itself
+                value = kind(value)
+            given[field.name] = value
     return record(**given)
 
 

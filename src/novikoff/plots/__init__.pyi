@@ -4,6 +4,7 @@ from novikoff.plots.mistakes import MistakesDisplay as MistakesDisplay
 from novikoff.plots.orders import OrderDisplay as OrderDisplay
 from novikoff.plots.panels import DiagnosisDisplay as DiagnosisDisplay
 from novikoff.plots.sandwich import SandwichDisplay as SandwichDisplay
+from novikoff.plots.visits import VisitsDisplay as VisitsDisplay
 from novikoff.plots.votes import VotesDisplay as VotesDisplay
 from novikoff.plots.ways import WaysDisplay as WaysDisplay
 from novikoff.plots.witness import WitnessDisplay as WitnessDisplay

@@ -22,10 +22,11 @@ from novikoff.data.text_labels import taken
 from novikoff.outfile import replacing
 from novikoff.outward import root_up
 from novikoff.proof import wholes
-from novikoff.proof.problem import Problem, read_problem
+from novikoff.proof.problem import Pairs, Problem, read_problem
 from novikoff.proof.search import Watch
 from novikoff.proof.separability import decide
 from novikoff.proof.verdicts import Inseparable, Separable
+from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Scorer
 
 if TYPE_CHECKING:
@@ -205,6 +206,26 @@ def certify(
     return replace(made, said=tuple(made.verify(*work.rows, max_work=math.inf)))
 
 
+def certificate_of(run: Run, X: Any, y: Any, classes: Labels, *, bias: float, ties: str) -> Certificate:
+    """What a run proved about its rows, which are X and y; a ValueError if there is nothing to claim."""
+    problem = read_problem(X, y, fit_intercept=bias > 0, intercept_scaling=bias or 1.0)
+    problem = _with_classes(problem, np.asarray(classes))
+    proof = next((p for p in run.proofs.values() if p.pairs is not None), None)
+    claim: Claim | None = None
+    if run.verdict == "separated" and run.witness is not None:
+        claim = _lower_claim(problem, *run.witness)
+    elif proof is not None and proof.pairs is not None:
+        claim = _inseparable_claim(proof.pairs, proof.weights, problem)
+    if claim is None:
+        raise ValueError(
+            f"the fit ended {run.verdict}, without a witness to certify; novikoff.theory.certify searches "
+            "for one."
+        )
+    work = _Work(problem, label_array(y), ties)
+    made = Certificate(work.content([claim]))
+    return replace(made, said=tuple(made.verify(*work.rows, max_work=math.inf)))
+
+
 class _Work:
     """The rows in the checker's form."""
 
@@ -233,11 +254,8 @@ def _verdict_claims(
 ) -> tuple[list[Claim], bool]:
     verdict = decide(problem, ties=ties, time_limit=time_limit, watch=watch)
     if isinstance(verdict, Inseparable):
-        rivals = [] if verdict.rivals is None else verdict.rivals.tolist()
-        weights = [f"{weight:x}" for weight in verdict.weights]
-        if max(map(len, weights)) <= checker.MAX_BITS // 4:
-            rows = verdict.rows.tolist()
-            claim = {"claim": "inseparable", "rows": rows, "rivals": rivals, "weights": weights}
+        claim = _inseparable_claim(verdict.pairs, verdict.weights, problem)
+        if claim is not None:
             return [claim], False
         return [_upper_claim(problem, verdict.alpha)], False
     if not isinstance(verdict, Separable):
@@ -251,6 +269,15 @@ def _verdict_claims(
         (claim for claim in claims if claim is not None), key=lambda claim: claim["gamma"], default=None
     )
     return [*([best] if best else []), _upper_claim(problem, found.alpha)], found.interrupted
+
+
+def _inseparable_claim(pairs: Pairs, weights: tuple[int, ...], problem: Problem) -> Claim | None:
+    """The claim that these vectors cancel out; None if the numbers are too long for a checker."""
+    rows, rivals = np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, pairs[:0])
+    texts = [f"{weight:x}" for weight in weights]
+    if max(map(len, texts)) > checker.MAX_BITS // 4:
+        return None
+    return {"claim": "inseparable", "rows": rows.tolist(), "rivals": rivals.tolist(), "weights": texts}
 
 
 def _lower_claim(problem: Problem, coef: Any, intercept: Any) -> Claim | None:

@@ -19,6 +19,7 @@ from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.summary import summarize
 from novikoff.structured.weights import ArrayWeights, NamedWeights, StructuredWeights, Weights
 from novikoff.training import state as training_state
+from novikoff.training.explanation import Explanation, check_number
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 
@@ -78,6 +79,32 @@ class StructuredModel:
     def predict_one(self, x: Any) -> Any:
         """The best output of one input."""
         return Structure(self.problem).decode(x, self.weights)
+
+    def top_features(self, k: int = 20) -> list[tuple[Any, float]]:
+        """The k features with the largest positive weights, and these weights, largest first.
+
+        A problem whose features are an array has their indices as names.
+        """
+        found = self.weights.items() if hasattr(self.weights, "items") else enumerate(self.weights.tolist())
+        positive = [(name, float(w)) for name, w in found if w > 0]
+        return sorted(positive, key=lambda pair: -pair[1])[: check_number(k)]
+
+    def explain(self, x: Any, output: Any = None) -> Explanation:
+        """The score w·Φ(x, output) as a sum over features; by default that of the best output."""
+        structure = Structure(self.problem)
+        best = structure.decode(x, self.weights)
+        of = best if output is None else output
+        phi = structure.features(x, of, "x")
+        if hasattr(phi, "items"):
+            pairs = [(name, float(v)) for name, v in phi.items()]
+            terms = [(str(name), v, float(self.weights.get(name, 0.0))) for name, v in pairs]
+        else:
+            sparse = hasattr(phi, "indices")
+            indices = np.asarray(phi.indices) if sparse else np.flatnonzero(phi)
+            values = np.asarray(phi.values if sparse else phi[indices], dtype=np.float64)
+            own = self.weights[indices].tolist()
+            terms = list(zip(map(str, indices.tolist()), values.tolist(), own, strict=True))
+        return Explanation.of_terms(best, of, 0.0, terms)
 
     def __repr__(self) -> str:
         problem = type(self.problem).__name__

@@ -27,7 +27,7 @@ from novikoff.structured.problem import Structure, as_examples, number_of
 from novikoff.structured.training import StructuredTrainer
 from novikoff.structured.weights import StructuredWeights
 from novikoff.training.loop import train
-from novikoff.training.not_separated import MORE_EPOCHS, not_separated
+from novikoff.training.not_separated import MORE_EPOCHS, has_chosen, not_separated
 from novikoff.training.plan import Plan
 from novikoff.training.report import Report
 from novikoff.training.run import Run
@@ -135,12 +135,10 @@ class StructuredPerceptron(BaseEstimator):
             trainer = StructuredTrainer(weights, structure, X, y, n, plan, average=self.average)
             run = train(trainer, plan)
             self._set(problem, weights, run, trainer.witness)
-            stopped = self.early_stopping or (
-                self.callback is not None and len(run.history) < self.max_epochs
-            )
-            if not run.consistent and not stopped:
+            chosen = has_chosen(self) or self.early_stopping or self.callback is not None
+            if not run.consistent and not chosen:
                 advice = [MORE_EPOCHS, "more features", "average=True"][: 2 if self.average else 3]
-                warnings.warn(not_separated(run, advice, bias=True), ConvergenceWarning, stacklevel=2)
+                warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=2)
             return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:

@@ -158,6 +158,9 @@ class Checkpoint(CheckpointFile):
             "settled_at": list(trainer.settled_at.items()),
             "weighted": examples.weighted,
         }
+        if trainer.proofs:
+            parts["proofs"] = training_state.proofs_state(trainer.proofs)
+            facts["proofs"] = parts["proofs"][0]
         if trainer.digest is not None:
             facts["digest"] = [f"{trainer.digest.value:016x}", trainer.digest.count]
         arrays: dict[str, Any] = {}
@@ -202,12 +205,14 @@ class Checkpoint(CheckpointFile):
             checks.number(record, "norm", 0.0), checks.number(record, "seconds", 0.0)
         began, settled = _pairs(facts, "began"), _pairs(facts, "settled_at")
         weighted = "weighted" in facts and checks.fact(facts, "weighted", bool)
+        proofs = training_state.proofs_from_state(*part("proofs")) if "proofs" in facts else {}
         seen = checks.digest_of_rows(facts, "digest") if "digest" in facts else None
         examples.classes.classes = Classes(labels if is_text(labels) else labels.astype(np.float64))
         examples.classes.seen = None
         examples.scaling, examples.class_weight, examples.surveyed = scaling, weight, surveyed
         examples.heaviest, examples.visited, examples.skip = heaviest, visited, rows
         trainer.model, trainer.history, examples.epochs = model, history, len(history)
+        trainer.proofs = proofs
         trainer.checked = examples.epochs > 0
         trainer.before = before[0], before[1]
         trainer.began, trainer.settled_at, examples.weighted = began, settled, weighted

@@ -80,6 +80,10 @@ class Examples(ABC):
         tally.add(self.held_out[1], scorer.predict(self.held_out[0]))
         return tally
 
+    @abstractmethod
+    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
+        """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
+
     def copies(self, epochs: int) -> int:
         """The largest number of visits to one row in this many epochs."""
         return epochs
@@ -150,6 +154,11 @@ class ArrayExamples(Examples):
         else:
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
             yield from self._batches(order, count)
+
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        if self.kept is None:
+            return self.X, self.labels, None
+        return some_rows(self.X, self.kept), self.labels[self.kept], self.kept
 
     def visit_again(self, rows: Order) -> None:
         """Count visits to these rows, if an epoch may visit a row more than once."""

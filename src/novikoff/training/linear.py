@@ -36,15 +36,16 @@ from novikoff.training.examples import (
     weighted,
 )
 from novikoff.training.ledger import Call, Seen
-from novikoff.training.loop import EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
+from novikoff.training.loop import AskingTrainer, EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Order
-from novikoff.training.run import Record, Run
+from novikoff.training.run import Proof, Record, Run
 from novikoff.training.tally import Tally
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Weights
 
 TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
+PASSIVE_AGGRESSIVE = ("pa", "pa1", "pa2")
 
 
 Outcome = tuple[str, int]  # a problem ("": none) and its row
@@ -166,6 +167,7 @@ def fit(
     state = plan.rng.bit_generator.state
     for attempt in range(2):
         model = start.copy() if start is not None else Model(n_classes, X.shape[1], settings)
+        model.last_are_right = False
         if init is not None:
             model.start_from(*init)
         if start is not None and n_classes > model.n_classes:
@@ -181,7 +183,7 @@ def fit(
     raise AssertionError("unreachable")
 
 
-class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
+class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
     """A linear model in training: the model, its examples, and the progress."""
 
     def __init__(self, model: Model, examples: Examples, plan: Plan) -> None:
@@ -193,6 +195,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
         self.digest: _core.Digest | None = _core.Digest()  # of the rows; None: unknown
         self.checked = False  # whether an epoch over all rows has ended
         self.history: list[Record] = []  # of the earlier epochs, in a resumed fit
+        self.proofs: dict[int, Proof] = {}  # that they gave
         self.dropped = 0  # updates after the weights that early stopping kept
         self.norm: float | None = None
         if plan.record_updates:
@@ -236,7 +239,21 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
                 check_outcome(learner, batch, outcome)
         self.settled_at = settled(model, self.began)
         self.began = {}
-        return self._counted(len(self.settled_at) == len(model.learners))
+        epoch = self._counted(len(self.settled_at) == len(model.learners))
+        if (
+            self.plan.is_open_ended
+            and model.settings.rule in PASSIVE_AGGRESSIVE
+            and not epoch.counts["mistakes"]
+        ):
+            return epoch._replace(converged=self._is_right())
+        return epoch
+
+    def _is_right(self) -> bool:
+        """Whether the last weights make no mistake: passive-aggressive updates go on without one."""
+        return not any(
+            smallest(self.model, self.examples, learner, k).wrong
+            for k, learner in enumerate(self.model.learners)
+        )
 
     def _counted(self, converged: bool) -> Epoch:
         self.checked = True
@@ -270,11 +287,43 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer):
                 examples.visit_again(order)
         return self._counted(calm == len(self.model.learners))
 
+    # -- whether an epoch can be clean
+    def ask(self, run: Run) -> bool | None:
+        """Ask about each learner, except those whose last epoch was clean."""
+        assert self.plan.ask is not None
+        model, settings = self.model, self.model.settings
+        rows = self.examples.all_rows()
+        if rows is None:
+            return None
+        X, labels, numbers = rows
+        ties = "mistake" if settings.rule == "margin" else settings.ties
+        found: dict[int, Proof | None] = {}
+        for k, learner in enumerate(model.learners):
+            if self.settled_at.get(k) == learner.native.updates:
+                continue
+            proof = self.plan.ask(
+                *(X, model.labels(labels, k), learner.n_classes),
+                bias_square=settings.bias_square,
+                ties=ties,
+                epochs=len(run.history),
+                start=(learner.coef(), learner.intercept()),
+            )
+            if proof is not None and proof.pairs is not None:
+                proof = proof.of_rows(numbers, learner.n_classes)
+            if proof is not None and proof.consistent is False:
+                run.proofs = {k: proof}
+                return False
+            found[k] = proof
+        is_possible = all(proof is not None and proof.is_possible for proof in found.values())
+        run.proofs = {k: p for k, p in found.items() if p is not None and p.is_possible == is_possible}
+        self.proofs = run.proofs
+        return True if is_possible else None
+
     # -- the outcome
     def held_out_score(self) -> float:
         assert self.examples.held_out is not None
         X, labels = self.examples.held_out
-        predicted = self.model.scorer(averaged=self.model.settings.average).predict(X, self.plan.n_jobs)
+        predicted = self.model.scorer(averaged=self.model.averages).predict(X, self.plan.n_jobs)
         return float(np.mean(predicted == labels))
 
     def snapshot(self) -> Model:
@@ -306,21 +355,29 @@ class Smallest(Protocol):
 
 
 def judge(model: Model, run: Run, find: Smallest, tally: Callable[[Scorer | None], Tally]) -> None:
-    """Record the verdict on the last weights: the witness, its margin; and the errors of those that predict.
+    """Record the verdict on the rows: the witness, its margin; and the errors of the weights that predict.
 
+    The witness is the last weights, or, where they separate nothing, those that `run.proofs` found.
     `tally` counts the errors of weights on all rows; None as weights is for those known to make none.
     """
     witnesses, margins, unit = [], [], []
     consistent, strict = True, True
     for k, learner in enumerate(model.learners):
         value, _, wrong, least = find(learner, k)
+        consistent &= not wrong
         if not wrong and value == 0 and learner.settings.bias_square:
             learner = _lifted(learner, k, find)
             value, _, wrong, least = find(learner, k)
+            run.witness_is = "lifted"
+        proof = run.proofs.get(k)
+        if not value > 0 and proof is not None and proof.coef is not None and proof.intercept is not None:
+            learner = learner.copy()
+            learner.set_weights(proof.coef, proof.intercept)
+            value, _, wrong, least = find(learner, k)
+            run.witness_is = "found"
         low, high = learner.square()
         margins.append(margin_down(least, low, high))
         witnesses.append((learner.coef(), learner.intercept()))
-        consistent &= not wrong
         strict &= value > 0 and high > 0
         if wrong or value <= 0:
             break
@@ -330,6 +387,8 @@ def judge(model: Model, run: Run, find: Smallest, tally: Callable[[Scorer | None
     (run.margin, run.v_square), run.unit_margin = min(margins), min(unit, default=(math.nan,))[0]
     if strict and len(margins) == len(model.learners):
         run.verdict = "separated"
+    elif any(not proof.is_possible for proof in run.proofs.values()):
+        run.verdict = "inseparable"
     elif model.upper_square() == 0 and model.ledger.copies_of(model.ledger.last) is not None:
         # the steps τ·y·x on these rows sum to 0: inseparable by Gordan's theorem
         run.verdict = "inseparable"
@@ -338,7 +397,8 @@ def judge(model: Model, run: Run, find: Smallest, tally: Callable[[Scorer | None
         coefs, intercepts = zip(*witnesses, strict=True)
         one = len(witnesses) == 1
         run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
-    right = run.consistent and not model.settings.average
+    model.last_are_right = run.consistent
+    right = run.consistent and not model.averages
     run.note(tally(None if right else model.predictor()))
 
 
@@ -411,7 +471,7 @@ def learn(
     *,
     turned: bool = False,
 ) -> Run:
-    """One pass over the rows, in their order, continuing `model` in place.
+    """One pass over the rows, in their order, continuing `model` in place; with 'auto' the mean predicts.
 
     `turned`: the only class so far, learned as the first of two, is now the second.
     All rows are checked before learning begins; if an update overflows, the model is restored.
@@ -448,5 +508,6 @@ def learn(
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
     first = None if model.apart else mistakes
     call = Call(Seen.of(digest), 1, "cyclic", heaviest, not_all_one(weights), first_mistakes=first)
+    model.last_are_right = False  # as far as is known
     model.ledger = model.ledger.after(call)
     return Run(history=[record], n_rows=n, converged=updates == 0, as_given=True, heaviest=heaviest)

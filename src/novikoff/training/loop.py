@@ -49,6 +49,17 @@ class WorstFirstTrainer(Trainer):
         """As many updates as there are examples, each on the most violated; converged if none is violated."""
 
 
+class AskingTrainer(Trainer):
+    """A trainer that can ask whether an epoch can ever be clean: without an update, or without a mistake."""
+
+    @abstractmethod
+    def ask(self, run: Run) -> bool | None:
+        """Ask with about the effort of the run so far; True or False is proved, None is open.
+
+        The proof is written into `run`.
+        """
+
+
 class EarlyStoppingTrainer(Trainer):
     """A trainer that can hold out examples for early stopping."""
 
@@ -82,8 +93,13 @@ def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool 
         learn_once = trainer.worst
     validated = trainer if isinstance(trainer, EarlyStoppingTrainer) and trainer.holds_out else None
     best, snapshot, since_best = -1.0, None, 0
+    end = _first_end(plan, run)
     try:
-        while not run.converged and len(run.history) < plan.max_epochs:
+        while not run.converged:
+            if len(run.history) >= end:
+                end = _later_end(trainer, plan, run, end)
+                if len(run.history) >= end:
+                    break
             started = time.perf_counter()
             run.converged, counts = learn_once()
             record = {"epoch": len(run.history) + 1} | counts | {"seconds": time.perf_counter() - started}
@@ -101,6 +117,8 @@ def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool 
                 break
         if validated is not None and since_best:
             validated.restore(snapshot)
+            given_up = any(r.get("updates", r["mistakes"]) for r in run.history[-since_best:])
+            run.converged = run.converged and not given_up  # which was said of the last weights
     except KeyboardInterrupt:
         run.interrupted = True
     trainer.finish(run)
@@ -110,6 +128,43 @@ def train(trainer: Trainer, plan: Plan, run: Run | None = None, *, judged: bool 
     except KeyboardInterrupt:
         run.interrupted = True
     return run
+
+
+# ---- max_epochs="auto" -------------------------------------------------------------------------------
+FIRST = 10  # epochs before the first question
+WHILE_OPEN = 160  # epochs at most while the question stays open
+WHEN_SEPARATED = 1000  # epochs at most once the rows were separated
+FALLING = 0.9  # mistakes that fall, relative to those of as many epochs before
+
+
+def _first_end(plan: Plan, run: Run) -> int:
+    """The number of epochs after which training ends or asks; an epoch may be under way in a resumed fit."""
+    if isinstance(plan.max_epochs, int):
+        return plan.max_epochs
+    if run.proofs:
+        return WHEN_SEPARATED
+    end = FIRST
+    while end <= len(run.history):
+        end *= 2
+    return end
+
+
+def _later_end(trainer: Trainer, plan: Plan, run: Run, end: int) -> int:
+    """The next such number, or the same one if training ends."""
+    if not plan.is_open_ended or end == WHEN_SEPARATED:
+        return end
+    assert isinstance(trainer, AskingTrainer)
+    answer = trainer.ask(run)
+    if answer is None:
+        return 2 * end if end < WHILE_OPEN and _is_falling(run.history) else end
+    return WHEN_SEPARATED if answer else end
+
+
+def _is_falling(history: list[Record]) -> bool:
+    """Whether the last quarter of the epochs made clearly fewer mistakes than the quarter before."""
+    quarter = len(history) // 4
+    before, last = (sum(r["mistakes"] for r in history[-k * quarter :][:quarter]) for k in (2, 1))
+    return bool(last < FALLING * before)
 
 
 def record_line(record: Record) -> str:

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from novikoff.parameters.common import AUTO
+from novikoff.parameters.parameter import parameters_of
 from novikoff.training.run import Run
 
 MORE_EPOCHS = "more epochs (max_epochs)"
-ASK = "checking whether they are separable at all (novikoff.theory.separability)"
+ASK = "asking whether they can be separated at all (novikoff.theory.separability)"
 
 
-def not_separated(run: Run, advice: Sequence[str], *, bias: bool) -> str:
-    """The text of the warning; it advises `MORE_EPOCHS` only if mistakes may still be falling."""
-    mistakes = [int(r["mistakes"]) for r in run.history]
-    what = f"The training rows were not separated in {len(mistakes)} epoch(s): "
+def has_chosen(owner: Any) -> bool:
+    """Whether the user chose how long to train, or whether to average: then no warning is due."""
+    usual = {name: parameter.default for name, parameter in parameters_of(owner).items()}
+    return any(
+        getattr(owner, name) not in (AUTO, usual[name]) for name in ("max_epochs", "average") if name in usual
+    )
+
+
+def not_separated(run: Run, advice: Sequence[str]) -> str:
+    """The text of the warning; it advises `MORE_EPOCHS` only if mistakes may still be falling.
+
+    It contains no figures, so that Python's filters recognise a repeated warning.
+    """
+    if run.verdict == "separated":
+        return (
+            "The training rows can be separated, as witness_ shows, but training ended before an epoch was "
+            "clean. What may help: columns of one size; the weights of novikoff.theory.max_margin."
+        )
+    what, useless = "The training rows were not separated", set()
     if run.verdict == "inseparable":
-        useful = [a for a in advice if a not in (MORE_EPOCHS, ASK)]
-        what += "w was 0 after an update, which proves that nothing separates them."
-        return what + (f" What may help: {'; '.join(useful)}." if useful else "")
-    what += f"{mistakes[-1]:,} mistakes in the last"
-    if run.consistent:
-        what += ". Every row is predicted correctly, but some score is exactly 0"
-        return f"{what}." if bias else f"{what}. A bias (fit_intercept=True) may separate the rows strictly."
-    falling = _falling(mistakes)
-    useful = [a for a in advice if a != MORE_EPOCHS or falling is not False]
-    trend = {True: ", still falling", False: ", no longer falling", None: ""}[falling]
-    return f"{what}{trend}. What may help: {'; '.join(useful)}."
+        what, useless = "The training rows cannot be separated, as was proved", {MORE_EPOCHS, ASK}
+    elif _falling([int(r["mistakes"]) for r in run.history]) is False:
+        useless = {MORE_EPOCHS}
+    useful = [each for each in advice if each not in useless]
+    return f"{what}. What may help: {'; '.join(useful)}." if useful else f"{what}."
 
 
 def _falling(mistakes: Sequence[int]) -> bool | None:

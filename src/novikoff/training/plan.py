@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.parameters.common import PARAMETERS
+from novikoff.parameters.common import AUTO, PARAMETERS
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.riffle import Order, Riffle
-from novikoff.training.run import Record
+from novikoff.training.run import Proof, Record
+
+Ask = Callable[..., Proof | None]  # `proof.asked.ask`, which lies above this package
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -25,7 +27,7 @@ def generator(random_state: Any) -> np.random.Generator:
 class Plan:
     """The order of the rows, and the stopping criteria."""
 
-    max_epochs: int = PARAMETERS["max_epochs"].default
+    max_epochs: int | str = PARAMETERS["max_epochs"].default  # a number, or "auto"
     order: str = PARAMETERS["order"].default
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     early_stopping: bool = PARAMETERS["early_stopping"].default
@@ -35,6 +37,12 @@ class Plan:
     verbose: int = PARAMETERS["verbose"].default
     callback: Callable[[Record], Any] | None = PARAMETERS["callback"].default
     record_updates: bool = False
+    ask: Ask | None = None  # whether rows can be separated; needed by max_epochs="auto"
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the rows decide when training ends."""
+        return self.max_epochs == AUTO
 
     @classmethod
     def of(cls, owner: Any, **given: Any) -> Plan:

@@ -55,6 +55,7 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         converged=run.converged,
         last_epoch_mistakes=int(run.history[-1]["mistakes"]) if run.history else 0,
         verdict=run.verdict,
+        witness=run.witness_is,
         consistent=run.consistent,
         margin=run.margin if figures.margin is None else figures.margin,
         training_errors=run.training_errors,
@@ -116,6 +117,7 @@ class Report(Shown):
     values_rounded: bool = False  # kernel values were rounded; decisions are exact for the rounded values
     assumed: str = ""  # a hypothesis of the theorem and the margin that cannot be checked; empty: none
     missing: str = ""  # a hypothesis of the theorem that the run does not meet; empty: none
+    witness: str = "last"  # what separates: the last weights, these "lifted" by their bias, or others "found"
     predicts: str = ""  # what predicts, if not the last weights
     unit: str = ""  # what is right or wrong, if not `what`
     training: Score | None = None  # None: not counted
@@ -229,6 +231,13 @@ class Report(Shown):
                 what = "every sentence's own labels are strictly above all others"
             else:
                 what = "every row lies strictly on its own side"
+            if self.witness == "found":
+                return (
+                    f"separable, as the weights in `witness_` prove: {what}, checked exactly{self._wrong()}"
+                )
+            if self.witness == "lifted":
+                how = "the last weights with ties at 0 raised through the bias"
+                return f"separated by `witness_`, {how}: {what}, checked exactly"
             if self.predicts:
                 exactly = f"checked exactly{rounded}; {self.predicts} predict"
                 return f"separated by the last weights: {what}, {exactly}"
@@ -241,6 +250,12 @@ class Report(Shown):
         if self.consistent is None:
             return f"undecided: the {self.what} were read once, and not checked again"
         return f"undecided: whether any weights get all of these {self.what} right is not known"
+
+    def _wrong(self) -> str:
+        """The training errors, in a clause."""
+        if self.training_errors is None:
+            return ""
+        return f"; the weights that predict make {self.training_errors:,} error(s)"
 
     def _structured_verdict(self) -> str:
         if self.verdict == "separated":

@@ -8,17 +8,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data import state as data_state
+from novikoff.data.arrays import read_matrix
+from novikoff.data.named_rows import rows_by_name
 from novikoff.data.one_row import plain_row, row_of, row_reader
-from novikoff.data.sources.block import Block
+from novikoff.data.sources.block import Block, Csr
 from novikoff.data.sources.features import Features
 from novikoff.data.text_labels import taken
+from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, is_of_kernels, read_model, write_file
 from novikoff.training import state as training_state
+from novikoff.training.explanation import Explanation, TopFeatures, check_number, exact_sum
 from novikoff.training.report import Report
 from novikoff.training.run import Record, Run
 from novikoff.training.weights import Floats, Ints
@@ -84,12 +89,110 @@ class RowModel(ABC):
 
         NaN and infinity are refused.
         """
+        place = self._best(x)
+        return self.classes[place : place + 1].tolist()[0]
+
+    def _best(self, x: Any) -> int:
+        """The index of the class of one row."""
+        return int(self.places(self._one_row(x))[0])
+
+    def top_features(self, k: int = 20, label: Any = None) -> TopFeatures:
+        """The k features with the largest positive weights, for every class or for this one.
+
+        The weights are those that predict. Of two classes the first has the second's weights, negated.
+        """
+        k, (columns, weights) = check_number(k), self.used_weights()
+        chosen = range(len(self.classes)) if label is None else [self._place(label)]
+        labels = self.classes.tolist()
+        return TopFeatures({labels[c]: self._top(k, columns, self._own(weights, c)) for c in chosen})
+
+    def explain(self, x: Any, label: Any = None) -> Explanation:
+        """The score of one row, as for `predict_one`, as a sum over its features.
+
+        Parameters
+        ----------
+        x : dict, or one number per column
+        label : optional
+            The class whose score is explained; by default the predicted one. Of two classes the first has
+            the score of the second, negated.
+        """
+        columns, values = self._scaled_row(x)
+        weights, bias = self._weights_at(columns)
+        labels = self.classes.tolist()
+        scores = []
+        for c in range(len(labels)):
+            own = zip(values.tolist(), self._own(weights, c).tolist(), strict=True)
+            scores.append(exact_sum(own, float(self._own(bias, c))))
+        predicted = self._best(x)
+        place = predicted if label is None else self._place(label)
+        own = self._own(weights, place).tolist()
+        return Explanation.of_terms(
+            labels[predicted],
+            labels[place],
+            float(self._own(bias, place)),
+            zip(self.features.names(columns.tolist()), values.tolist(), own, strict=True),
+            scores=dict(zip(labels, scores, strict=True)),
+        )
+
+    def used_weights(self) -> tuple[Indices, Floats]:
+        """The columns with a nonzero weight, and the (1 or classes, those columns) weights that predict."""
+        raise ValueError(self._no_weights())
+
+    def _weights_at(self, columns: Indices) -> tuple[Floats, Floats]:
+        """The weights that predict at these columns, and the bias: one row for two classes."""
+        raise ValueError(self._no_weights())
+
+    def _no_weights(self) -> str:
+        """Why there is no weight per feature."""
+        return f"{self.name} has no weight per feature."
+
+    def _place(self, label: Any) -> int:
+        places = np.flatnonzero(self.classes == label)
+        if not len(places):
+            raise ValueError(f"the model has no class {label!r}; it has {self.classes.tolist()}")
+        return int(places[0])
+
+    def _own(self, rows: Floats, place: int) -> Floats:
+        """A class's row; two classes have one, which is that of the second."""
+        own: Floats = rows[place] if len(rows) > 1 else rows[0] if place else 0.0 - rows[0]
+        return own
+
+    def _top(self, k: int, columns: Indices, own: Floats) -> list[tuple[str, float]]:
+        positive = np.flatnonzero(own > 0)
+        if len(positive) > k:  # keep all ties with the k-th: the column decides
+            least = np.partition(own[positive], len(positive) - k)[len(positive) - k] if k else np.inf
+            positive = positive[own[positive] >= least]
+        first = positive[np.argsort(-own[positive], kind="stable")][:k]
+        return list(zip(self.features.names(columns[first].tolist()), own[first].tolist(), strict=True))
+
+    def _scaled_row(self, x: Any) -> tuple[Indices, Floats]:
+        """The columns and values of one row to which the weights apply."""
+        X = self._rows(self._one_row(x))
+        if hasattr(X, "indptr"):
+            return X.indices, X.data.astype(np.float64)
+        columns = np.flatnonzero(X[0])
+        return columns, X[0, columns].astype(np.float64)
+
+    def _one_row(self, x: Any) -> Any:
+        """The row that `x` gives, as `_rows` takes it."""
         x = plain_row(x)
         row = row_of(x, self._row_reader(), self.features.n_columns)
-        if row is None:  # dates and times are read with the rules of frames
-            row = [x]
-        place = int(self.places(row)[0])
-        return self.classes[place : place + 1].tolist()[0]
+        return [x] if row is None else row  # dates and times are read with the rules of frames
+
+    @abstractmethod
+    def _rows(self, X: Any) -> Any:
+        """`X` as a matrix over the model's columns, scaled."""
+
+    def _matrix(self, X: Any) -> Any:
+        """`X` as a matrix over the model's columns."""
+        if not isinstance(X, Csr):
+            X = rows_by_name(X, self.features)
+            X = X if isinstance(X, Csr) else read_matrix(X)
+        n_features = self.features.n_columns
+        if len(X.shape) != 2 or X.shape[1] != n_features:
+            expected = f"rows of {n_features} features"
+            raise ValueError(f"X has shape {tuple(X.shape)}, but the model expects {expected}.")
+        return X
 
     def _row_reader(self) -> _core.RowReader:
         """What reads dicts; remade when the model has more columns."""

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from novikoff.training.ledger import Call
 from novikoff.training.tally import Score, Tally
 from novikoff.training.weights import Floats
 
 Record = dict[str, Any]  # of one epoch
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A proof that the rows can, or cannot, be separated: the witness of one learner, checked exactly."""
+
+    is_possible: bool
+    coef: Floats | None = None  # if possible: weights with y·s > 0 on every row
+    intercept: Floats | None = None
+    pairs: npt.NDArray[np.int64] | None = None  # if impossible: vectors z that cancel out with these weights
+    weights: tuple[int, ...] = ()
+    consistent: bool | None = None  # whether some weights make no mistake under the tie rule; None: unknown
+
+    def of_rows(self, numbers: npt.NDArray[np.int64] | None, n_classes: int) -> Proof:
+        """The same for all rows of the fit; `numbers` are those of the rows that were asked about."""
+        if numbers is None or self.pairs is None:
+            return self
+        k = n_classes if n_classes > 2 else 1
+        rows, rivals = np.divmod(self.pairs, k)
+        return replace(self, pairs=numbers[rows] * k + rivals)
 
 
 @dataclass
@@ -26,6 +49,8 @@ class Run:
     v_square: float = math.nan  # ‖v‖² of the witness scaled to a smallest product of 1: 1/margin², rounded up
     unit_margin: float = math.nan  # the margin with every row scaled to norm 1
     witness: tuple[Floats, Floats] | None = None
+    witness_is: str = "last"  # the last weights, "lifted" by their bias, or "found" by asking
+    proofs: dict[int, Proof] = field(default_factory=dict)  # by learner, where the question was answered
     training_errors: int | None = None
     score: Score | None = None  # of the weights that predict, on the training rows (taggers: their tokens)
     way: str = ""  # of predicting, whose errors were counted, for models that have several

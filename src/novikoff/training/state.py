@@ -12,10 +12,10 @@ from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.outward import at_most
-from novikoff.parameters.common import MULTICLASS, TIES
+from novikoff.parameters.common import AUTO, MULTICLASS, TIES
 from novikoff.parameters.linear import RULES
 from novikoff.training.ledger import Ledger
-from novikoff.training.run import Record, Run
+from novikoff.training.run import Proof, Record, Run
 from novikoff.training.tally import Score
 from novikoff.training.weights import Floats, Model, Settings, Weights
 
@@ -42,9 +42,13 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
         "settings": asdict(model.settings),
         "parts": parts,
     }
+    if model.settings.average == AUTO:
+        facts["last_are_right"] = model.last_are_right
     arrays: Arrays = {}
     used = model.used()
-    for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + model.settings.average]:
+    for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][
+        : 1 + bool(model.settings.average)
+    ]:
         arrays |= data_state.pack_columns(weights, columns(model, weights), used)
         arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
@@ -61,7 +65,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     counts = checks.fact(facts, "parts", list)
     if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
         raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
-    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + how.average]
+    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + bool(how.average)]
     for _, bias in arrays_of:  # small arrays are checked before large ones are allocated
         checks.array(arrays, bias, np.float64, (k,))
     held = [data_state.rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
@@ -80,6 +84,8 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
             view[...] = value
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part, used)
+    if how.average == AUTO:
+        model.last_are_right = checks.fact(facts, "last_are_right", bool)
     from_zero = checks.fact(facts, "from_zero", bool)
     model.ledger = Ledger.unknown(from_zero=from_zero)  # in a file of an earlier version
     if "ledger" in facts:
@@ -135,7 +141,7 @@ def settings(facts: Facts) -> Settings:
         margin=checks.finite(facts, "margin"),
         C=checks.finite(facts, "C", zero=False),
         bias_square=checks.finite(facts, "bias_square"),
-        average=checks.fact(facts, "average", bool),
+        average=AUTO if facts["average"] == AUTO else checks.fact(facts, "average", bool),
         multiclass=checks.choice(facts, "multiclass", MULTICLASS),
     )
 
@@ -150,7 +156,7 @@ NEWER = ("whole_values", "score", "way", "held_out", "in_runs")  # written only 
 def run_state(run: Run) -> checks.State:
     """The state of a run without its seconds, so that equal runs give equal files; only sums over shards.
 
-    The witness consists of the model's last weights and a separate bias.
+    The witness consists of the model's last weights and a separate bias, unless it was found by asking.
     """
     dropped = (
         "history",
@@ -160,11 +166,59 @@ def run_state(run: Run) -> checks.State:
         "spread",
         *(() if run.n_shards else ("n_shards", "mixed")),
     )
+    dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
     dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
     facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
     facts["history"] = lasting(run.history)
-    return facts, {} if run.witness is None else {"witness_bias": np.array(run.witness[1])}
+    impossible = {k: proof for k, proof in run.proofs.items() if not proof.is_possible}
+    if impossible:
+        facts["proofs"] = proofs_state(impossible)[0]
+    if run.witness is None:
+        return facts, {}
+    found = data_state.pack_columns("witness", list(run.witness[0])) if run.witness_is == "found" else {}
+    return facts, found | {"witness_bias": np.array(run.witness[1])}
+
+
+def proofs_state(proofs: dict[int, Proof]) -> checks.State:
+    """The proofs of a run's learners, by their numbers."""
+    facts: Facts = {}
+    arrays: Arrays = {}
+    for k, proof in proofs.items():
+        if proof.coef is not None and proof.intercept is not None:
+            facts[str(k)] = {}
+            arrays[f"proof.{k}.coef"], arrays[f"proof.{k}.intercept"] = proof.coef, proof.intercept
+        elif proof.pairs is not None:
+            weights = [f"{weight:x}" for weight in proof.weights]  # JSON readers truncate long numbers
+            facts[str(k)] = {
+                "pairs": proof.pairs.tolist(),
+                "weights": weights,
+                "consistent": proof.consistent,
+            }
+    return facts, arrays
+
+
+def proofs_from_state(facts: Facts, arrays: Arrays) -> dict[int, Proof]:
+    """The inverse of `proofs_state`."""
+    proofs: dict[int, Proof] = {}
+    for key in facts:
+        proof, k = checks.fact(facts, key, dict), int(key)
+        if "pairs" not in proof:
+            coef = checks.array(arrays, f"proof.{k}.coef", np.float64, (None, None))
+            intercept = checks.array(arrays, f"proof.{k}.intercept", np.float64, (len(coef),))
+            proofs[k] = Proof(True, coef, intercept, consistent=True)
+            continue
+        texts = checks.fact(proof, "weights", list)
+        if not texts or not all(type(text) is str and text.isalnum() for text in texts):
+            raise ValueError(f"weights of a proof are {checks.short(texts)}, expected whole numbers")
+        pairs = np.array(checks.counts(proof, "pairs", len(texts)), dtype=np.int64)
+        consistent = proof.get("consistent")
+        if consistent is not None:
+            checks.fact(proof, "consistent", bool)
+        proofs[k] = Proof(
+            False, pairs=pairs, weights=tuple(int(text, 16) for text in texts), consistent=consistent
+        )
+    return proofs
 
 
 def lasting(history: list[Record]) -> list[Record]:
@@ -202,9 +256,15 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
     """The inverse of `run_state`; seconds are lost."""
     history = records(facts)
     witness = None
+    known = ("last", "lifted", "found")
+    witness_is = checks.choice(facts, "witness_is", known) if "witness_is" in facts else "last"
     if "witness_bias" in arrays and model is not None:
         k = 1 if model.n_classes == 2 else model.n_classes
-        witness = model.coef(averaged=False)[0], checks.array(arrays, "witness_bias", np.float64, (k,))
+        coef = model.coef(averaged=False)[0]
+        if witness_is == "found":
+            coef = np.zeros((k, model.n_features))
+            data_state.unpack_rows("witness", arrays, model.n_features, k, list(coef))
+        witness = coef, checks.array(arrays, "witness_bias", np.float64, (k,))
     consistent, errors = facts.get("consistent"), facts.get("training_errors")
     return Run(
         history=history,
@@ -215,6 +275,8 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
         v_square=_v_square(facts),
         unit_margin=float(checks.fact(facts, "unit_margin", float)),
         witness=witness,
+        witness_is=witness_is,
+        proofs=proofs_from_state(checks.fact(facts, "proofs", dict), {}) if "proofs" in facts else {},
         training_errors=errors if errors is None else checks.count(facts, "training_errors"),
         score=_score(facts, "score"),
         way=checks.fact(facts, "way", str) if "way" in facts else "",

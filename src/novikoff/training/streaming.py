@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import UnsortedIndices, rows_of
+from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
@@ -33,6 +33,8 @@ from novikoff.training.riffle import Order, Riffle
 from novikoff.training.run import Run
 from novikoff.training.tally import Tally
 from novikoff.training.weights import Model, Scorer, Settings
+
+MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
 
 
 class Grows(Protocol):
@@ -94,6 +96,25 @@ class SourceExamples(Examples):
                 pass
         assert self.tallied is not None
         return self.tallied
+
+    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
+        """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
+        blocks, places, labels, before, size = [], [], [], 0, 0
+        for batch in self.as_stored():
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            X = some_rows(batch.X, here)  # a copy, because blocks reuse their memory
+            size += row_bytes(X) * len(here)
+            if size > MOST_ROW_BYTES:
+                return None
+            blocks.append(Block(X, None, None, 0, str))
+            places.append(here + before)
+            labels.append(batch.labels[here])
+            before += len(batch.labels)
+        numbers = np.concatenate(places)
+        X = gather(blocks).X
+        columns = self.source.features.n_columns
+        X = X._replace(shape=(X.shape[0], columns)) if isinstance(X, Csr) else X
+        return X, np.concatenate(labels), None if len(numbers) == before else numbers
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
         """The factor of each row's step: its weight times that of its class."""
@@ -359,6 +380,9 @@ def fit(
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
     memory (`data.sources.kept`); otherwise it is read in its order.
     """
+    in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
+    if plan.is_open_ended and in_passes and not source.can_reread:
+        plan = replace(plan, max_epochs=1)
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
     if plan.order == "riffle" and source.only_in_order:
@@ -380,7 +404,7 @@ def fit(
     run: Run | None = None
     while run is None:
         try:
-            run = train(trainer, plan, Run(history=trainer.history))
+            run = train(trainer, plan, Run(history=trainer.history, proofs=trainer.proofs))
         except UnsortedIndices:
             raise ValueError(
                 f"{examples.source.name}: a row has a column twice, or columns out of order. If the source "
@@ -405,7 +429,7 @@ def check_one_pass(examples: SourceExamples, plan: Plan, measured: bool, more: d
     """Refuse what needs a second pass over something that can be read only once."""
     source, classes = examples.source, examples.classes
     wanted = {
-        f"max_epochs={plan.max_epochs}": plan.max_epochs > 1,
+        f"max_epochs={plan.max_epochs}": plan.max_epochs != 1,
         "scaling by column": measured,
         "finding the classes first (declare them, or let them grow)": not classes.grows
         and classes.declared is None,

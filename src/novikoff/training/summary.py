@@ -32,7 +32,7 @@ def summarize(model: Model, run: Run, name: str, order: str, way: str = "") -> R
         bound_upper=high,
         settled=(_settled_by(model, 0), _settled_by(model, 1)),
         missing=missing_for(model, run),
-        predicts=WAYS[way or ("averaged" if model.settings.average else "last")],
+        predicts=WAYS[way or ("averaged" if model.averages else "last")],
         way=way,
     )
     return report_of(run, figures, f"{name}(rule={model.settings.rule!r})", order)

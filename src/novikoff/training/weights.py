@@ -22,6 +22,7 @@ from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem, r
 from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.linear import LINEAR_PARAMETERS
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
@@ -44,7 +45,7 @@ class Settings:
     margin: float = LINEAR_PARAMETERS["margin"].default
     C: float = LINEAR_PARAMETERS["C"].default
     bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
-    average: bool = LINEAR_PARAMETERS["average"].default
+    average: bool | str = LINEAR_PARAMETERS["average"].default  # "auto": the mean, unless the last are right
     multiclass: str = LINEAR_PARAMETERS["multiclass"].default
 
     @classmethod
@@ -281,13 +282,14 @@ def bias_square(settings: Settings) -> Enclosure:
 class Scorer:
     """Fixed weights, ready to predict; safe to share between threads."""
 
-    def __init__(self, native: _core.Learner, n_classes: int) -> None:
+    def __init__(self, native: _core.Learner, n_classes: int, weights: Floats, bias: Floats) -> None:
         self.native, self.n_classes = native, n_classes
+        self.weights, self.bias = weights, bias  # in a learner's layout
 
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
         """The learner's last weights, not copied."""
-        return cls(learner.native.view(), learner.n_classes)
+        return cls(learner.native.view(), learner.n_classes, learner.weights, learner.bias)
 
     @classmethod
     def from_weights(cls, coef: Floats, intercept: Floats, used: Indices | None = None) -> Scorer:
@@ -312,7 +314,7 @@ class Scorer:
         native = _core.Learner(n_classes, weights, bias, AS_GIVEN, zero=used is not None)
         if used is not None:
             native.measure_norm_of(used)
-        return cls(native, n_classes)
+        return cls(native, n_classes, weights, bias)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> Ints:
         """The exact class of each row."""
@@ -353,6 +355,12 @@ class Model:
             for _ in range(n_classes if self.apart else 1)
         ]
         self.ledger = Ledger()
+        self.last_are_right = False  # with average="auto": the last weights make no error on their rows
+
+    @property
+    def averages(self) -> bool:
+        """Whether the mean of the weights predicts, and not the last ones."""
+        return bool(self.settings.average) and not (self.settings.average == AUTO and self.last_are_right)
 
     @property
     def from_zero(self) -> bool:
@@ -486,7 +494,7 @@ class Model:
 
     def predictor(self) -> Scorer:
         """A scorer with the weights that predict."""
-        return self.scorer(averaged=self.settings.average)
+        return self.scorer(averaged=self.averages)
 
     def scorer(self, *, averaged: bool) -> Scorer:
         """A scorer with the last or the averaged weights."""

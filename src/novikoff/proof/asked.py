@@ -1,0 +1,54 @@
+"""The question of training about its rows: `quick`, asked once, with an answer that a `Run` can hold.
+
+`training` lies below this package, so that estimators and commands hand `ask` to its plan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from novikoff.data.arrays import is_sparse
+from novikoff.proof.problem import Problem
+from novikoff.proof.quick import Question
+from novikoff.proof.verdicts import Separable
+from novikoff.training.run import Proof
+from novikoff.training.weights import Floats, Ints
+
+
+def ask(
+    X: Any,
+    labels: Ints,
+    n_classes: int,
+    *,
+    bias_square: float,
+    ties: str,
+    epochs: int,
+    start: tuple[Floats, Floats],
+) -> Proof | None:
+    """Whether some weights separate these rows, asked with the effort of so many epochs; None: still open.
+
+    The answer is a function of the arguments alone, whatever was asked before. `start` is (coef, intercept)
+    of the perceptron trained so far.
+
+    >>> start = np.zeros((1, 1)), np.zeros(1)
+    >>> proof = ask(np.array([[1.0], [1.0]]), np.array([0, 1], dtype=np.int32), 2, bias_square=1.0,
+    ...             ties="positive", epochs=10, start=start)
+    >>> proof.is_possible, proof.pairs.tolist(), proof.weights, proof.consistent
+    (False, [0, 1], (1, 1), False)
+    """
+    if is_sparse(X) and not hasattr(X, "format"):  # of a source; the search takes rows by number
+        import scipy.sparse as sp
+
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    problem = Problem(X, labels, np.arange(n_classes), math.sqrt(bias_square), None)
+    answer = Question(problem, ties).ask(epochs, start=start)
+    if answer is None:
+        return None
+    if not isinstance(answer, Separable):
+        return Proof(False, pairs=answer.pairs, weights=answer.weights, consistent=answer.consistent)
+    if answer.coef.dtype == object:  # integers that no float is precise enough for
+        return None
+    return Proof(True, answer.coef.astype(float), answer.intercept.astype(float), consistent=True)
