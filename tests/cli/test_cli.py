@@ -204,9 +204,12 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
     assert "missing.svm" in error_of("fit", "train.svm", "--test", "missing.svm")
     assert not Path("train.novikoff").exists()
     Path("broken.svm").write_text("1 2:x\n")
-    result = run("fit", "train.svm", "--test", "broken.svm", code=1)
+    assert "broken.svm, line 1" in error_of("fit", "train.svm", "--test", "broken.svm", "-q")
+    assert not Path("train.novikoff").exists()
+    Path("broken.csv").write_text("label,a\n1,2\n")  # of another format: read with the model's features
+    result = run("fit", "train.svm", "--test", "broken.csv", code=1)
     assert "verdict" in result.stdout
-    assert "broken.svm, line 1" in result.stderr
+    assert "broken.csv" in result.stderr
     assert Path("train.novikoff").exists()
 
 
@@ -223,7 +226,9 @@ def test_one_label_against_the_rest():
     said = json.loads(run("evaluate", "three.novikoff", "three.svm", "--json").stdout)
     assert [c["class"] for c in said["classes"]] == ["other", "b"]
     assert said["unknown_labels"] == {}
-    assert "every row has the label 'other'" in error_of("fit", "three.svm", "--positive", "d")
+    assert "--positive d is not one of the labels: 'a', 'b', 'c'" in error_of(
+        "fit", "three.svm", "--positive", "d"
+    )
 
 
 def test_labels_are_renamed_in_evaluation_too():

@@ -158,17 +158,21 @@ class Job:
 
     def __post_init__(self) -> None:
         load(*self.arguments[: 1 + (self.arguments[0] == "tag")])  # its options are no calls of a run
-        folder = self.fresh()
-        record = self.root / "record"
-        assert run(self.arguments, folder, record=record) == 0, (self.root / "said").read_text()
-        modules, *self.seen = record.read_text().split("\n")
+        modules = self.recorded()[0]
         for name in modules.split():  # now, and not in every child
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
-        self.whole = contents(folder)
+        self.seen = self.recorded()[1:]  # again: the calls of a child, which imports nothing
+        self.whole = contents(self.root / "folder")
         self.writing = {
             name: [k + 1 for k, at in enumerate(self.seen) if at == name] for name in {*self.seen} - {""}
         }
+
+    def recorded(self) -> list[str]:
+        """The modules of an undisturbed run, and at each of its calls which file was being written."""
+        record = self.root / "record"
+        assert run(self.arguments, self.fresh(), record=record) == 0, (self.root / "said").read_text()
+        return record.read_text().split("\n")
 
     def fresh(self) -> Path:
         """A folder with nothing but the inputs."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from novikoff.cli import dask_fit, kernel_fit, output, progress
+from novikoff.cli import columns, dask_fit, kernel_fit, output, progress, strict
 from novikoff.cli import options as opt
 from novikoff.cli.errors import DONE, INTERRUPTED
 from novikoff.cli.inputs import open_labelled, open_to_learn
@@ -23,10 +23,22 @@ if TYPE_CHECKING:
     from novikoff.linear.model import LinearModel
 
 
+SCHEMA = opt.file_option(
+    "schema",
+    "Kinds of a table's columns by their names, as one JSON object: number, category, text, date, timestamp, "
+    "time, duration, label, weight or ignored. Other columns are read as they are without it.",
+    "FILE",
+)
+WRITE_SCHEMA = opt.file_option("write_schema", "Write the kinds of all columns to this file.", "FILE")
+DRY_RUN = opt.flag(
+    "dry_run", "Read the first rows; show columns, classes and plan; learn nothing, and write no model."
+)
+
+
 @command(
     opt.TO_LEARN,
     groups={
-        "Options": (opt.TEST, opt.SAVED_AS),
+        "Options": (opt.TEST, opt.SAVED_AS, SCHEMA, WRITE_SCHEMA, DRY_RUN),
         "Learning": opt.LEARNING,
         "Epochs and their order": opt.PASSES,
         "Kernels": opt.KERNELS,
@@ -62,10 +74,20 @@ def fit(options: Options) -> int:
     _settle(options, files, in_memory, quiet)
     path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
     made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
+    strict.check_effects(options)
+    strict.check_declared(options)
+    if options.dry_run:
+        columns.dry_run(options, open_to_learn(options, labelled=False), path)
+        return DONE
     source = open_to_learn(options) if options.dask is None else None
+    if source is not None and not quiet:
+        columns.note_doubts(source)
     made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
+    whole_test = not options.test
+    if options.test and source is not None:
+        whole_test = strict.check_test(options, source, classes.rename)
     learned: LinearModel | KernelModel
     with progress.bar(not quiet, options.max_epochs) as watch:
         after_epoch = None
@@ -111,6 +133,10 @@ def fit(options: Options) -> int:
             skipped = source.skipped  # in the last pass
     in_order = options.order == "cyclic" and not in_memory
     runs = in_order and classes.seen is not None and classes.seen.are_long
+    if source is not None:
+        strict.check_met(options, classes, whole_test=whole_test)
+        if options.write_schema is not None:
+            columns.write_schema(options.write_schema, source)
     learned.save(path)
     assert learned.run is not None
     interrupted = learned.run.interrupted
@@ -210,12 +236,14 @@ def _show(
                 "history": learned.history,
                 "test": None if tested is None else tested.to_dict(),
                 "labels_in_runs": runs,
+                "columns": columns.column_facts(learned.features),
                 "skipped": {"count": skipped.count, "first": skipped.first},
                 "parameters": learned.parameters,
             }
         )
         return
     lines = output.report_lines(report, verbose=options.verbose)
+    lines += columns.column_lines(learned.features)
     if not isinstance(learned, LinearModel):
         lines += [f"  {name:<10} {text}" for name, text in output.kernel_facts(learned)]
     lines += output.skipped_lines(skipped)

@@ -31,9 +31,14 @@ def open_data(data: list[str], **options: Any) -> Source:
         ) from None
 
 
-def open_to_learn(options: Options) -> Source:
+def open_to_learn(options: Options, *, labelled: bool = True) -> Source:
     """The files of a command that learns; `--cache` keeps a copy that later passes read."""
-    source = open_data(options.data, **row_options(options))
+    from novikoff.cli.columns import read_schema
+
+    given = row_options(options)
+    if (path := getattr(options, "schema", None)) is not None:
+        given["schema"] = read_schema(path)
+    source = open_data(options.data, labelled=labelled, **given)
     if options.cache:
         from novikoff.data.sources.cache import cached
 

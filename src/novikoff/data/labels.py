@@ -184,6 +184,7 @@ class Renaming:
 
     replace: dict[str, str] = field(default_factory=dict)
     positive: str | None = None
+    met: set[str] = field(default_factory=set, compare=False, repr=False)  # labels before their renaming
 
     def __call__(self, labels: Given) -> Given:
         """The new labels: numbers if all of them still are numbers.
@@ -196,8 +197,10 @@ class Renaming:
         if not self.replace and self.positive is None:
             return labels
         if isinstance(labels, TextLabels):
+            self.met.update(map(str, labels.texts))
             return TextLabels.coded(labels.codes, [self._new(text) for text in labels.texts])
         found, places = np.unique(labels, return_inverse=True)
+        self.met.update(map(as_text, found.tolist()))
         new = [self._new(as_text(label)) for label in found.tolist()]
         if self.positive is None and labels.dtype.kind == "f":
             try:
@@ -308,10 +311,24 @@ class StreamClasses:
         """Refuse rows of one class only."""
         met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
         if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
+            self._check_positive(name)
             only = as_text(self.labels[met[0]])
             renamed = "" if self.rename == Renaming() else " (as renamed)"
             raise ValueError(
                 f"{name}: there must be at least two classes, but every row has the label {only!r}{renamed}."
+            )
+
+    def _check_positive(self, name: str) -> None:
+        from novikoff.data.sources.columns import listed, nearest
+
+        wanted, labels = (
+            self.rename.positive,
+            sorted({self.rename.replace.get(a, a) for a in self.rename.met}),
+        )
+        if wanted is not None and wanted not in labels:
+            raise ValueError(
+                f"{name}: positive={wanted!r} is not one of the labels{nearest(wanted, labels)}: "
+                f"{listed(labels)}."
             )
 
     def _check_kind(self, labels: Given, where: Callable[[int], str]) -> None:

@@ -10,7 +10,7 @@ from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.shown import Shown, as_html, table_lines, table_text
 from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
-from novikoff.training.tally import Score
+from novikoff.training.tally import Score, percent
 
 WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
 UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
@@ -345,17 +345,11 @@ def score_text(score: Score, unit: str = "rows") -> str:
     '99.99 % correct: 1 error on 30,000 rows (always the most frequent class: 66.67 %)'
     """
     errors = f"{score.errors:,} error{'' if score.errors == 1 else 's'} on {score.n:,} {unit}"
-    text = f"{_percent(score.n - score.errors, score.n)} correct: {errors}"
+    text = f"{percent(score.n - score.errors, score.n)} correct: {errors}"
     if score.largest is None:
         return text
     kind = "label" if unit.startswith("tokens") else "class"
-    return f"{text} (always the most frequent {kind}: {_percent(score.largest, score.n)})"
-
-
-def _percent(part: int, of: int) -> str:
-    """A share in percent, rounded to nearest, but 100 only for all, and 0 only for none."""
-    hundredths = min(max(round(10_000 * part / of), part > 0), 10_000 - (part < of)) if of else 0
-    return f"{hundredths // 100}.{hundredths % 100:02} %"
+    return f"{text} (always the most frequent {kind}: {percent(score.largest, score.n)})"
 
 
 def _is_worse(unseen: Score | None, train: Score) -> bool:

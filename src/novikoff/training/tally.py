@@ -88,6 +88,12 @@ class Tally:
         return n >= 100 and self.changes / n < 0.5 * (1 - float(np.sum((self.by_class / n) ** 2)))
 
 
+def percent(part: int, of: int) -> str:
+    """A share in percent, rounded to nearest, but 100 only for all, and 0 only for none."""
+    hundredths = min(max(round(10_000 * part / of), part > 0), 10_000 - (part < of)) if of else 0
+    return f"{hundredths // 100}.{hundredths % 100:02} %"
+
+
 AFFORDABLE = 1 << 24  # (row, support) pairs
 
 

@@ -69,6 +69,9 @@ class CachedSource(Source):
         self.features = source.features
         self._open()
 
+    def doubts(self) -> list[str]:
+        return self.source.doubts()
+
     def digest(self) -> str:
         return str(self._key["digest"])
 

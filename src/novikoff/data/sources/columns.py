@@ -16,7 +16,8 @@ are numbered as they first appear, row by row and from left to right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,7 +195,41 @@ def _find(names: list[str], wanted: Any, option: str) -> int:
     number = int(wanted) if isinstance(wanted, str) and wanted.isdecimal() else wanted
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 1 <= number <= len(names):
         return int(number) - 1
-    raise ValueError(f"{option}={wanted!r} is not one of the {len(names)} columns: {listed(names)}")
+    raise ValueError(
+        f"{option}={wanted!r} is not one of the {len(names)} columns{nearest(str(wanted), names)}: "
+        f"{listed(names)}"
+    )
+
+
+def nearest(wanted: str, names: Sequence[str]) -> str:
+    """A question that suggests the most similar name, if there is one.
+
+    >>> nearest("Clas", ["age", "class"]), nearest("x", ["age", "class"])
+    (" (did you mean 'class'?)", '')
+    """
+    lower = {name.lower(): name for name in names}
+    found = get_close_matches(wanted.lower(), lower, 1)
+    return f" (did you mean {lower[found[0]]!r}?)" if found else ""
+
+
+def _by_schema(names: list[str], kinds: list[tuple[str, str]], schema: Mapping[str, str]) -> dict[int, str]:
+    """The columns that a schema names, by number, with their kinds."""
+    found = {}
+    for name, kind in schema.items():
+        if name not in names:
+            raise ValueError(
+                f"the schema names the column {name!r}, which does not exist{nearest(name, names)}; "
+                f"there are {listed(names)}"
+            )
+        k = names.index(name)
+        if kind not in KINDS:
+            raise ValueError(f"the schema has {name!r} as {kind!r}; expected one of {', '.join(KINDS)}")
+        if kind in NUMERIC and kind not in ("number", kinds[k][0]):
+            raise ValueError(
+                f"the schema has {name!r} as a {kind}, but its first cells are of type {kinds[k][1]}"
+            )
+        found[k] = kind
+    return found
 
 
 def usual_label(names: list[str], has_names: bool) -> int:
@@ -221,6 +256,7 @@ def recipe(
     ignore: Any = (),
     categorical: Any = (),
     text: Any = (),
+    schema: Mapping[str, str] | None = None,
     label_optional: bool = False,
 ) -> list[Column]:
     """The kind of every column of a table.
@@ -234,6 +270,8 @@ def recipe(
         Whether the names are from the table.
     label, weight, ignore, categorical, text
         Columns by name, or by number from 1.
+    schema : mapping of str to str, optional
+        The kinds of columns by name.
     label_optional : bool
         Whether the label may be missing.
     """
@@ -249,8 +287,18 @@ def recipe(
         for k in find_columns(names, wanted, option):
             if given.setdefault(k, kind) != kind:
                 raise ValueError(f"the column {names[k]!r} cannot be both {given[k]} and {kind}")
-    if label is not None:
-        (at,) = find_columns(names, label, "label")
+    labels = [] if label is None else find_columns(names, label, "label")
+    for k, kind in _by_schema(names, kinds, schema or {}).items():
+        if kind == "label":
+            labels.append(k)
+        elif kind in ("ignored", "category", "text", "weight") and given.setdefault(k, kind) != kind:
+            raise ValueError(f"the column {names[k]!r} cannot be both {given[k]} and {kind}")
+        elif kind == "number":
+            kinds = [*kinds[:k], (kind, kinds[k][1] if kinds[k][0] == kind else "double"), *kinds[k + 1 :]]
+    if len(set(labels)) > 1:
+        raise ValueError(f"there can be one label column, not {listed([names[k] for k in labels])}")
+    if labels:
+        at = labels[0]
     else:
         try:
             at = usual_label(names, has_names)

@@ -155,6 +155,33 @@ class Look:
     has_header: bool
     names: list[str]
     kinds: list[tuple[str, str]]  # the kind and type of each column
+    body: bytes = b""  # the first rows, if they determined the kinds
+    before: int = 0  # the number of lines before them
+
+    def cells(self, columns: list[int]) -> pa.Table:
+        """The cells of some columns in the first rows, as text."""
+        import pyarrow as pa
+        import pyarrow.csv
+
+        some, options = [str(column) for column in columns], self.dialect.parse_options()
+        options.invalid_row_handler = lambda row: "skip"
+        convert = pyarrow.csv.ConvertOptions(
+            null_values=NULLS,
+            strings_can_be_null=True,
+            include_columns=some,
+            column_types=dict.fromkeys(some, pa.string()),
+        )
+        return read_cells(self.body, numbered(len(self.names)), options, convert)
+
+    def line_of(self, column: int, text: str) -> int:
+        """The line of the first row with this cell in a column, from 1."""
+        starts, rows = self.dialect.starts(self.body)
+        for k, row in enumerate(rows.tolist()):
+            line = self.body[starts[k] : starts[k + 1]].decode(errors="replace")
+            cells = self.dialect.cells(line.rstrip("\r\n"))
+            if len(cells) == len(self.names) and cells[column] == text:
+                return int(self.before + row + 1)
+        return self.before + 1
 
 
 def look(
@@ -214,10 +241,12 @@ def look(
     names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
     if known is not None:
         return Look(dialect, header, names, [])
-    body = head[ends[0] if header else ends[0] - len(_line(head, ends[0])) :]
+    begin = ends[0] if header else ends[0] - len(_line(head, ends[0]))
+    body = head[begin:]
     if not whole:
         body = body[: body.rfind(b"\n") + 1] or body
-    return Look(dialect, header, names, _kinds(body, dialect, len(names)))
+    before = head.count(b"\n", 0, begin)
+    return Look(dialect, header, names, _kinds(body, dialect, len(names)), body, before)
 
 
 def _line(head: bytes, end: int) -> bytes:

@@ -95,7 +95,8 @@ def open_source(
         JSON lines and tables: `label` and `weight`, the key or column of the labels and of the rows' weights;
         `ignore`, keys or columns to leave out.
         Tables: `text` and `categorical`, columns that are bags of words or categories; `ngrams`, the most
-        consecutive words in one feature, at most 5; columns are given by name or by number from 1.
+        consecutive words in one feature, at most 5; columns are given by name or by number from 1; `schema`,
+        the kinds of columns by name.
         `id`, the column, or the key of JSON lines, whose values are the `ids` of blocks.
         CSV and TSV: `header`, `skip_lines`, `delimiter`, `quote`, `newlines_in_values`.
 

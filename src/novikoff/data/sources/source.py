@@ -68,6 +68,10 @@ class Source(ABC):
         With `reuse` a block's arrays are valid only until the next block is requested.
         """
 
+    def doubts(self) -> list[str]:
+        """What may be read other than it was meant, by the first rows, in sentences."""
+        return []
+
     @property
     def only_in_order(self) -> str:
         """Why blocks cannot be read by their place; empty if they can."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +33,7 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.columnar import ColumnarFile
-from novikoff.data.sources.columns import TableFeatures, columns_of, recipe
+from novikoff.data.sources.columns import TableFeatures, columns_of, find_columns, recipe
 from novikoff.data.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.data.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.data.sources.encoding import (
@@ -45,6 +45,7 @@ from novikoff.data.sources.encoding import (
     kind_of,
     placed,
 )
+from novikoff.data.sources.facts import MOST, doubts_of
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.sources.text import NoRows, TextPlace, check_columns, no_rows
@@ -82,6 +83,9 @@ class TableSource(Source):
         words.
     ngrams : default 1
         The most consecutive words in one feature of a text column.
+    schema : mapping, default None
+        The kinds of columns by their names: 'number', 'category', 'text', 'date', 'timestamp', 'time',
+        'duration', 'label', 'weight' or 'ignored'. Other columns are read as they are without it.
     header : bool, default None
         Whether the first line of CSV and TSV names the columns. None: yes if it has the given name of the
         label column, or if it has no number but a usual label name, or the second line has a number; no if it
@@ -144,6 +148,7 @@ class TableSource(Source):
         categorical: Columns = (),
         text: Columns = (),
         ngrams: int = 1,
+        schema: Mapping[str, str] | None = None,
         header: bool | None = None,
         skip_lines: int = 0,
         delimiter: str | None = None,
@@ -213,9 +218,10 @@ class TableSource(Source):
                 )
                 names, has_names, kinds = self._look.names, self._look.has_header, self._look.kinds
             else:
-                schema = self._first_schema()
-                names, has_names = schema.names, True
-                kinds = [(kind_of(type_), str(type_)) for type_ in schema.types]
+                stored = self._first_schema()
+                names, has_names = stored.names, True
+                kinds = [(kind_of(type_), str(type_)) for type_ in stored.types]
+            asked: set[int] = set()
             if features is None:
                 columns = recipe(
                     names,
@@ -226,8 +232,11 @@ class TableSource(Source):
                     ignore=ignore,
                     categorical=categorical,
                     text=text,
+                    schema=schema,
                     label_optional=self._label_optional,
                 )
+                asked = {k for given in (categorical, text) for k in find_columns(names, given, "column")}
+                asked |= {names.index(name) for name in schema or ()}
                 features = TableFeatures(
                     columns,
                     has_names=has_names,
@@ -254,11 +263,26 @@ class TableSource(Source):
             found = NoRows if isinstance(error, NoRows) else ValueError
             raise found(f"{name}{message.removeprefix(name)}.") from None
         self.features: TableFeatures = features
+        self._asked = asked
         if self.can_reread:
             self._stream.close()
 
     def digest(self) -> str:
         return self._stream.digest()
+
+    def doubts(self) -> list[str]:
+        look, columns = self._look, self.features.columns
+        kinds = ("category", "label")
+        wanted = [k for k, c in enumerate(columns) if c.kind in kinds and k not in self._asked][:MOST]
+        if not wanted or not (self.can_reread if look is None else look.body):
+            return []
+
+        def where(k: int, text: str) -> str:
+            line = "" if look is None else f", line {look.line_of(wanted[k], text)}"
+            return f"{self._stream.names[0]}{line}"
+
+        cells = self._first_cells([columns[k].name for k in wanted]) if look is None else look.cells(wanted)
+        return doubts_of([columns[k] for k in wanted], cells.columns, where)
 
     @property
     def only_in_order(self) -> str:
@@ -399,6 +423,18 @@ class TableSource(Source):
         else:
             self._first = file
         return file.schema
+
+    def _first_cells(self, names: list[str]) -> pa.Table:
+        """The first rows of some columns, as text."""
+        import pyarrow as pa
+
+        file = ColumnarFile(self._stream, 0, self.format)
+        try:
+            batch = next((batch for batch, _ in file.batches(names, 10_000, use_threads=False)), None)
+            rows = [pa.array([], pa.string())] * len(names) if batch is None else batch.columns
+            return pa.table({name: array.cast(pa.string()) for name, array in zip(names, rows, strict=True)})
+        finally:
+            file.close()
 
     def _columnar_blocks(self) -> Generator[_Read, None, None]:
         """Blocks, each read while the caller works on the previous one."""
