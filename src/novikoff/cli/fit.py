@@ -17,7 +17,7 @@ from novikoff.cli.paths import model_path
 
 if TYPE_CHECKING:
     from novikoff.data.sources.bytestream import ByteStream
-    from novikoff.data.sources.source import Skipped
+    from novikoff.data.sources.source import Skipped, Source
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
@@ -85,11 +85,6 @@ def fit(options: Options) -> int:
     source = open_to_learn(options) if options.dask is None else None
     if source is not None and not quiet:
         columns.note_doubts(source)
-    if source is not None and options.order == "riffle" and not in_memory and source.only_in_order:
-        options.order = "cyclic"
-        if not quiet and (source.can_reread or "order" in options.given):
-            remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
-            output.note(f"{source.only_in_order}: rows are visited in their order, not riffled{remedy}.")
     made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
@@ -115,10 +110,12 @@ def fit(options: Options) -> int:
             learned = LinearModel(
                 *(done.model, done.classes, source.features),
                 scaling=done.scaling,
-                parameters=made,
+                parameters=made | {"order": done.order},
                 run=done.run,
                 order=done.order,
             )
+            if done.order != options.order:
+                _say_in_order(source, options, quiet)
         elif in_memory:
             rows = kernel_fit.read_rows(source, classes, **how)
             with by_name(rows.where, source.features):
@@ -202,6 +199,14 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
         for given, flag in ((options.checkpoint, "--checkpoint"), *caches):
             if given:
                 raise UsageError("is not possible for input that can be read only once.", flag)
+
+
+def _say_in_order(source: Source, options: Options, quiet: bool) -> None:
+    """Say that rows were not riffled, unless the defaults were not meant for this input."""
+    if quiet or not (source.can_reread or "order" in options.given):
+        return
+    remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
+    output.note(f"{source.only_in_order}: rows were visited in their order, not riffled{remedy}.")
 
 
 def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:

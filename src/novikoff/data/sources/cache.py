@@ -128,6 +128,7 @@ class CachedSource(Source):
                 f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
             ) from None
         block.place = number, before
+        block = block.widened(self.features.n_columns)
         return block, view.obj  # type: ignore[return-value]
 
     def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:
