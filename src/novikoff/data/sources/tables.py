@@ -184,12 +184,12 @@ class TableSource(Source):
         PARAMETERS["rounding"].check(rounding)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
+        self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         if features is not None and not isinstance(features, TableFeatures | NamedFeatures):
             raise ValueError(
-                "the model's columns are numbered, as in LIBSVM text, and have no names that a table's could "
-                "match: it was trained on another format."
+                f"{self._stream.name}: the model's columns are numbered, as in LIBSVM text, and have no names "
+                "that a table's could match: it was trained on another format."
             )
-        self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
         self.files = tuple(self._stream.names) if self.can_reread else ()
         self.skipped, self.rounded = Skipped(), Rounding()
