@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from novikoff.cli import columns, dask_fit, kernel_fit, output, progress, strict
 from novikoff.cli import options as opt
 from novikoff.cli.errors import DONE, INTERRUPTED
-from novikoff.cli.inputs import open_labelled, open_to_learn
+from novikoff.cli.inputs import open_labelled, open_to_learn, spooled
 from novikoff.cli.learning import classes_of, plan_of, settings_of
 from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
@@ -67,12 +67,15 @@ def fit(options: Options) -> int:
     dask_fit.settle(options)
     in_memory = options.order not in ("cyclic", "riffle") or options.early_stopping
     in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
+    piped = "-" in options.data
+    if _needs_spool(options, in_memory):
+        options.data = spooled(options.data)
     files = ByteStream(options.data)  # checks that they exist
     if options.test:
         ByteStream(options.test)
     quiet = options.quiet or options.json
     _settle(options, files, in_memory, quiet)
-    path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
+    path = model_path(options.model, "-" if files.names[0] == "standard input" and piped else files.names[0])
     made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
     strict.check_effects(options)
     strict.check_declared(options)
@@ -159,6 +162,19 @@ def fit(options: Options) -> int:
     return INTERRUPTED
 
 
+def _needs_spool(options: Options, in_memory: bool) -> bool:
+    """Whether standard input is read more than once: scaling by column measures the rows first."""
+    by_column = options.scale not in (None, "unit") and options.dask is None and not in_memory
+    if "-" not in options.data or not by_column or options.cache or options.cache_path or options.checkpoint:
+        return False
+    if not (options.quiet or options.json):
+        output.note(
+            "standard input is kept, beyond 64 MiB in a temporary file: "
+            f"--scale {options.scale} measures the rows before it learns from them."
+        )
+    return True
+
+
 def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -> None:
     """Set the options that depend on others, and refuse incompatible ones."""
     once = not files.can_reread and not in_memory
@@ -178,8 +194,9 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
     if options.checkpoint is not None and in_memory:
         what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
         raise UsageError(f"is only possible with --order cyclic or riffle, not with {what}.", "--checkpoint")
+    caches = (options.cache, "--cache"), (options.cache_path, "--cache-path")
     if not files.can_reread:
-        for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
+        for given, flag in ((options.checkpoint, "--checkpoint"), *caches):
             if given:
                 raise UsageError("is not possible for input that can be read only once.", flag)
 

@@ -46,7 +46,7 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
         "The same for all that is tried": SAME,
         "Labels": opt.LABELS,
         "Reading files": opt.READING,
-        "Columns and features": (*opt.COLUMNS, "cache"),
+        "Columns and features": (*opt.COLUMNS, "cache", "cache_path"),
         "Output": opt.OUTPUT,
     },
 )

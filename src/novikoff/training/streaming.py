@@ -248,13 +248,18 @@ class SourceExamples(Examples):
         try:
             for block in self.watched(doing):
                 batch = self._batch(block, self._labels(block))
-                predicted = None if scorer is None else scorer.predict(batch.X)
+                predicted = None if scorer is None else scorer.predict(self._whole(batch.X))
                 kept = slice(None) if batch.order is None else batch.order
                 tally.add(batch.labels[kept], None if predicted is None else predicted[kept])
                 yield batch
             self.tallied = tally
         finally:
             self.source.skipped = skipped
+
+    def _whole(self, X: Any) -> Any:
+        """Rows over all columns: a cache keeps those that its blocks had when it was written."""
+        n = self.source.features.n_columns
+        return X._replace(shape=(X.shape[0], n)) if isinstance(X, Csr) and X.shape[1] < n else X
 
     # -- before learning
     def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
