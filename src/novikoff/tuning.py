@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from novikoff.data.labels import Ints, StreamClasses, as_text, counts_of
 from novikoff.data.scaling import ColumnSums, Scaling
 from novikoff.data.sources.block import Block, Floats, Matrix
 from novikoff.data.sources.bytestream import check_whole
+from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
@@ -32,7 +33,9 @@ from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.scoring import Tally
 from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
+from novikoff.training.piles import BLOCK, Piles
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Order, Riffle
 from novikoff.training.streaming import Learned, fit
 from novikoff.training.weights import Model, Scorer, Settings, width
 
@@ -145,6 +148,7 @@ def tune(
     folds: int = TUNING_PARAMETERS["folds"].default,
     split: float | None = None,
     scoring: str = TUNING_PARAMETERS["scoring"].default,
+    order: str = TUNING_PARAMETERS["order"].default,
     random_state: int = 0,
     class_weight: dict[str, float] | str | None = None,
     n_jobs: int | None = None,
@@ -172,8 +176,11 @@ def tune(
         The share of the rows to hold out once, instead of folds.
     scoring : default 'accuracy'
         The figure of the held-out rows that decides: see `novikoff.scoring`.
+    order : default 'riffle'
+        The order of the rows in an epoch: 'riffle' or 'cyclic'. Candidates visit the rows that they learn
+        from in the order of all rows, without those held out.
     random_state : default 0
-        Selects which rows are held out in which part.
+        Selects which rows are held out in which part, and seeds the riffles.
     class_weight : default None
         As in `fit`; 'balanced' is measured on the rows learned from.
     n_jobs : default None
@@ -198,7 +205,7 @@ def tune(
     """
     classes = classes or StreamClasses()
     grid.check()
-    for name, value in (("folds", folds), ("split", split), ("scoring", scoring)):
+    for name, value in (("folds", folds), ("split", split), ("scoring", scoring), ("order", order)):
         TUNING_PARAMETERS[name].check(value)
     check_whole("random_state", random_state, 0)
     if not source.can_reread:
@@ -207,7 +214,9 @@ def tune(
         )
     if classes.grows:
         raise ValueError("tuning finds the classes first: they cannot grow.")
-    rows = _Rows(source, classes, folds if split is None else 1, split, random_state, watch)
+    if order == "riffle" and source.only_in_order:
+        source = KeptSource(source)
+    rows = _Rows(source, classes, folds if split is None else 1, split, random_state, watch, order)
     rows.look(grid, class_weight)
     rows.check_scoring(scoring)
     outcomes: list[Outcome] = []
@@ -227,7 +236,8 @@ def tune(
     if refit:
         best = result.best
         chosen = replace(settings, rule=best.rule, C=best.C, average=best.average)
-        plan = Plan(max_epochs=best.epochs, order="cyclic", n_jobs=n_jobs)
+        rng = np.random.default_rng(random_state)
+        plan = Plan(max_epochs=best.epochs, order=order, rng=rng, n_jobs=n_jobs)
         result.learned = fit(
             source, classes, chosen, plan, scale=best.scale, class_weight=class_weight, watch=watch
         )
@@ -245,11 +255,27 @@ def splitmix64(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def fold_of(first: int, n: int, seed: int, folds: int, split: float | None) -> Folds:
     """The part in which each row is held out; −1 for rows that never are (with a split)."""
+    return _folds(np.arange(first, first + n), seed, folds, split)
+
+
+def _folds(rows: Order, seed: int, folds: int, split: float | None) -> Folds:
+    """`fold_of` for rows with these numbers."""
     start = splitmix64(np.array([seed % 2**64], dtype=np.uint64))
-    bits = splitmix64(np.arange(first, first + n, dtype=np.uint64) + start)
+    bits = splitmix64(rows.astype(np.uint64) + start)
     if split is not None:
         return np.where((bits >> np.uint64(11)) < np.uint64(int(split * 2**53)), 0, -1)
     return (((bits >> np.uint64(32)) * np.uint64(folds)) >> np.uint64(32)).astype(np.int64)
+
+
+class Visits(NamedTuple):
+    """Some visits of an epoch: rows, their order (None: as they stand), and the part of each row."""
+
+    X: Matrix
+    labels: Ints
+    weights: Floats | None
+    order: Order | None
+    fold: Folds
+    where: Callable[[int], str]
 
 
 class _Rows:
@@ -263,9 +289,11 @@ class _Rows:
         split: float | None,
         seed: int,
         watch: Watch | None,
+        order: str,
     ) -> None:
         self.source, self.classes, self.parts = source, classes, parts
         self._split, self._seed, self._watch = split, seed, watch
+        self._piles = Piles(source, self._all_of) if order == "riffle" else None
         self.n_rows = 0
         self.held_out: list[int] = []  # number of rows per part
         self.held_counts: list[list[int]] = []  # the same by class
@@ -283,12 +311,33 @@ class _Rows:
                 self._watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
         self.n_rows = rows
 
+    def _all_of(self, block: Block) -> tuple[Ints, Floats | None, None]:
+        return self.labels(block), block.weights, None
+
+    def visits(self, doing: str, epoch: int) -> Iterator[Visits]:
+        """One pass in the order of learning."""
+        if self._piles is None:
+            for block, fold in self.blocks(doing):
+                yield Visits(block.X, self.labels(block), block.weights, None, fold, block.where)
+            return
+        done, started = 0, time.perf_counter()
+        rng = np.random.default_rng([self._seed, epoch])  # the same for all that learn in turns
+        for hand in self._piles.hands(Riffle(self.n_rows, rng)):
+            fold = _folds(hand.numbers, self._seed, self.parts, self._split)
+            yield Visits(hand.X, hand.labels, hand.weights, hand.order, fold, hand.where)
+            done += len(hand.labels)
+            if self._watch is not None:
+                size, seconds = self.source.size, time.perf_counter() - started
+                self._watch(Progress(doing, done, (size or 0) * done // self.n_rows, size, 0, seconds))
+
     # -- the first pass
     def look(self, grid: Grid, class_weight: dict[str, float] | str | None) -> None:
         """Find classes and columns; measure what scaling and class weights need, per part."""
         measured = any(scale in MEASURED for scale in grid.scales)
         self._sums = [ColumnSums() for _ in range(self.parts)]
         counts: list[Counter[str]] = [Counter() for _ in range(self.parts + 1)]  # the last is for −1
+        if self._piles is not None:
+            self.source.divide(BLOCK)
         for block, fold in self.blocks("first look"):
             if block.labels is None:
                 raise ValueError(f"{block.where(0)}: there is no label to learn from.")
@@ -305,6 +354,10 @@ class _Rows:
             for part in range(self.parts if measured else 0):
                 rest = np.flatnonzero(fold != part)
                 self._sums[part].add(some_rows(block.X, rest), partial(_where, block, rest))
+            if self._piles is not None:
+                self._piles.note(block)
+        if self.source.only_in_order:  # too large to keep
+            self._piles = None
         self.held_out = [counts[part].total() for part in range(self.parts)]
         names = [as_text(c) for c in self.classes.labels.tolist()]
         self.held_counts = [[counts[part][name] for name in names] for part in range(self.parts)]
@@ -361,10 +414,10 @@ class _Rows:
         assert block.labels is not None
         return self.classes.find(block.labels, block.where)
 
-    def visit(self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None) -> Batch:
-        """The rows of a block that are not held out."""
-        X = block.X if scaling is None else scaling.transform(block.X)
-        weights, kept = block.weights, fold != part
+    def visit(self, visits: Visits, part: int, scaling: Scaling | None) -> Batch:
+        """The visits to rows that are not held out."""
+        X = visits.X if scaling is None else scaling.transform(visits.X)
+        labels, weights, kept = visits.labels, visits.weights, visits.fold != part
         by_class = self._class_weights[part]
         if by_class is not None:
             own: Floats = np.array([by_class.get(as_text(c), 1.0) for c in self.classes.labels.tolist()])[
@@ -373,8 +426,8 @@ class _Rows:
             weights = own if weights is None else own * weights
         if weights is not None:
             kept &= weights > 0
-        order = np.flatnonzero(kept)
-        return Batch(X, rows_of(X), labels, weights, order, 0, len(order), block.where)
+        order = np.flatnonzero(kept) if visits.order is None else visits.order[kept[visits.order]]
+        return Batch(X, rows_of(X), labels, weights, order, 0, len(order), visits.where)
 
     def held(
         self, block: Block, fold: Folds, labels: Ints, part: int, scaling: Scaling | None
@@ -471,10 +524,9 @@ def _learn(
         learning = sorted({run.part for run in active})
         for run in active:
             run.begin_epoch()
-        for block, fold in rows.blocks(f"{name}, epoch {epoch}"):
-            labels = rows.labels(block)
-            visits = {part: rows.visit(block, fold, labels, part, scalings[part]) for part in learning}
-            _all(pool, lambda run, by=visits, first=epoch == 1: run.visit(by[run.part], first), active)
+        for visits in rows.visits(f"{name}, epoch {epoch}", epoch):
+            batches = {part: rows.visit(visits, part, scalings[part]) for part in learning}
+            _all(pool, lambda run, by=batches, first=epoch == 1: run.visit(by[run.part], first), active)
         for run in active:
             run.end_epoch()
         judged = [run for run in active if run.converged or epoch in epochs]

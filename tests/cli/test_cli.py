@@ -424,8 +424,8 @@ def test_traceback_on_request():
     ("arguments", "said"),
     [
         (["--rule", "newton"], "expected one of 'perceptron'"),
-        (["--epochs", "0"], "expected a whole number ≥ 1"),
-        (["--epochs", "many"], "--epochs: 'many' is not possible: expected a whole number ≥ 1"),
+        (["--epochs", "0"], "expected 'auto' or a whole number ≥ 1"),
+        (["--epochs", "many"], "--epochs: 'many' is not possible: expected 'auto' or a whole number ≥ 1"),
         (["--C", "-1"], "expected a number > 0"),
         (["--hash-bits", "31"], "from 1 to 30"),
         (["--class-weight", "a"], "LABEL=WEIGHT"),

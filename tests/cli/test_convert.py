@@ -163,7 +163,7 @@ def test_tune(folder, held):
     best = said["best"]
     ranks = [(-row["correct"], row["epochs"]) for row in said["tried"]]
     assert ranks == sorted(ranks) and {k: said["tried"][0][k] for k in best} == best
-    options = ["--rule", best["rule"], "--C", best["C"], "--epochs", best["epochs"]]
+    options = ["--order", "riffle", "--rule", best["rule"], "--C", best["C"], "--epochs", best["epochs"]]
     options += ["--average"] if best["average"] else []
     options += ["--scale", best["scale"]] if best["scale"] else []
     fitted = json.loads(
@@ -191,8 +191,10 @@ def test_the_test_file_chooses_nothing(folder):
 
 def test_rows_of_one_class_that_lie_together_are_noted(folder):
     (folder / "x.svm").write_text("".join(sorted(svm_text(300).splitlines(keepends=True))))
-    assert "rows of one class are grouped together" in run("tune", "x.svm", *GRID, "--model", "m").stderr
-    assert run("tune", "x.svm", *GRID, "--model", "m", "--quiet").stderr == ""
+    in_order = ["tune", "x.svm", *GRID, "--model", "m", "--order", "cyclic"]
+    assert "rows of one class are grouped together" in run(*in_order).stderr
+    assert run(*in_order, "--quiet").stderr == ""
+    assert run("tune", "x.svm", *GRID, "--model", "m").stderr == ""  # riffled
 
 
 def test_what_tune_refuses(folder):
@@ -208,6 +210,7 @@ def test_what_tune_refuses(folder):
         ("--folds", "1", "expected a whole number ≥ 2"),
         ("--split", "1", "between 0 and 1"),
         ("--classes", "grow", "they cannot grow"),
+        ("--order", "shuffle", "in order riffle or cyclic"),
     ):
         assert match in " ".join(usage_error("tune", "x.svm", flag, value).split()), flag
     (folder / "few.svm").write_text("1 1:1\n2 2:1\n")

@@ -61,7 +61,8 @@ def test_tuning_reports_the_figure_that_it_chooses_by(scoring):
     X, y = imbalanced()
     source = novikoff.open_source(io.BytesIO(libsvm(X, y)))
     grid = Grid(rules=["perceptron"], averages=[True], epochs=[1], scales=[None])
-    outcome = tune(source, StreamClasses(), grid=grid, folds=3, scoring=scoring, refit=False).table[0]
+    how = {"grid": grid, "folds": 3, "order": "cyclic", "refit": False}
+    outcome = tune(source, StreamClasses(), scoring=scoring, **how).table[0]
     fold, pooled, by_fold = fold_of(0, len(X), 0, 3, None), Tally.of(2), []
     for part in range(3):
         learn, held = fold != part, fold == part

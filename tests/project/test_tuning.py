@@ -1,5 +1,6 @@
 """Tuning: the same figures as a plain loop in memory over the same parts, and the very model of a fit."""
 
+import gzip
 import io
 from collections import Counter
 
@@ -9,9 +10,11 @@ import pytest
 import novikoff
 from novikoff.data.labels import Renaming, StreamClasses
 from novikoff.data.scaling import Scaling
+from novikoff.data.sources.cache import cached
 from novikoff.data.sources.features import NumberedFeatures
 from novikoff.training import streaming
 from novikoff.training.plan import Plan
+from novikoff.training.riffle import Riffle
 from novikoff.training.weights import Settings
 from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
 from support.rows import libsvm
@@ -40,7 +43,14 @@ def source_of(X, y, **how):
     return novikoff.open_source(io.BytesIO(libsvm(X, y)), **how)
 
 
-def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
+def visited(learn, order, seed, epoch):
+    """The rows learned from, in the order of an epoch, as places among them."""
+    n = len(learn)
+    every = Riffle(n, np.random.default_rng([seed, epoch])).order() if order == "riffle" else np.arange(n)
+    return (np.cumsum(learn) - 1)[every[learn[every]]]
+
+
+def twin(X, y, grid, fold, parts, settings=None, class_weight=None, order="riffle", seed=0):
     """Right predictions on held-out rows, by partial_fit on arrays, one candidate at a time."""
     settings = settings or {}
     classes = np.unique(y)
@@ -67,7 +77,11 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
                                     weight = np.array(
                                         [learn.sum() / (len(own) * own[c]) for c in y[learn].tolist()]
                                     )
-                                model.partial_fit(A, y[learn], classes=classes, sample_weight=weight)
+                                at = visited(learn, order, seed, epoch)
+                                own_weight = None if weight is None else weight[at]
+                                model.partial_fit(
+                                    A[at], y[learn][at], classes=classes, sample_weight=own_weight
+                                )
                                 done = model.n_updates_ == before
                             if epoch in grid.epochs:
                                 right = int((model.predict(B) == y[held]).sum())
@@ -78,12 +92,14 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("split", [None, 0.3])
 @pytest.mark.parametrize("block_size", [500, 1 << 19])
-def test_as_a_plain_loop_in_memory(classes, split, block_size):
+@pytest.mark.parametrize("order", ["riffle", "cyclic"])
+def test_as_a_plain_loop_in_memory(classes, split, block_size, order):
     X, y = problem(classes=classes)
     source = source_of(X, y, block_size=block_size)
-    result = tune(source, StreamClasses(), grid=EVERYTHING, folds=3, split=split, random_state=7, n_jobs=2)
+    how = {"folds": 3, "split": split, "order": order, "random_state": 7, "n_jobs": 2}
+    result = tune(source, StreamClasses(), grid=EVERYTHING, **how)
     fold = fold_of(0, len(X), 7, 3, split)
-    want = twin(X, y, EVERYTHING, fold, 3 if split is None else 1)
+    want = twin(X, y, EVERYTHING, fold, 3 if split is None else 1, order=order, seed=7)
     assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
     for outcome in result.table:
         assert sum(outcome.held_out) == np.count_nonzero(fold >= 0)
@@ -126,7 +142,7 @@ def test_the_model_is_that_of_a_fit(scale, average):
         source_of(X, y),
         StreamClasses(),
         settings,
-        Plan(max_epochs=best.epochs, order="cyclic"),
+        Plan(max_epochs=best.epochs, order="riffle", rng=np.random.default_rng(0)),
         scale=scale,
     )
     assert found.learned is not None and found.classes == plain.classes.tolist()
@@ -186,9 +202,9 @@ def test_rows_of_weight_zero_are_not_there():
     ]
     grid = Grid(rules=["perceptron"], epochs=[1], scales=[None])
     source = novikoff.open_source(io.BytesIO("\n".join(lines).encode()), format="vw")
-    result = tune(source, StreamClasses(), grid=grid, folds=2)
+    result = tune(source, StreamClasses(), grid=grid, folds=2, order="cyclic")
     kept = np.arange(80) % 4 != 0
-    want = twin(X[kept], y[kept], grid, fold_of(0, 80, 0, 2, None)[kept], 2)
+    want = twin(X[kept], y[kept], grid, fold_of(0, 80, 0, 2, None)[kept], 2, order="cyclic")
     assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
     assert sum(result.table[0].held_out) == 60 and result.n_rows == 80
 
@@ -256,3 +272,27 @@ def test_too_little_to_tune_on():
         on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
     with pytest.raises(ValueError, match="line 3: expected index:value"):
         on(b"1 1:1\n2 1:1\n1 oops\n")
+
+
+@pytest.mark.parametrize("order", ["riffle", "cyclic"])
+def test_columns_that_are_found_late(tmp_path, order):
+    """Rows of a cache and kept rows, from before the last columns were found, are as wide as the weights."""
+    lines = [
+        f"{'spam' if i % 3 else 'ham'}\tword{i} {'now' if i % 3 else 'later'} word{i // 2}" for i in range(90)
+    ]
+    text = "\n".join(["label\ttext", *lines]).encode()
+    options = {"format": "tsv", "label": "label", "text": "text", "block_size": 300}
+    grid = Grid(rules=["perceptron"], epochs=[2], scales=[None, "maxabs"])
+    plain, packed = tmp_path / "rows.tsv", tmp_path / "rows.tsv.gz"
+    plain.write_bytes(text)
+    packed.write_bytes(gzip.compress(text))
+    found = [
+        tune(source, grid=grid, folds=3, order=order).table
+        for source in (
+            novikoff.open_source(plain, **options),
+            novikoff.open_source(packed, **options),
+            cached(novikoff.open_source(plain, **options)),
+            cached(novikoff.open_source(packed, **options)),
+        )
+    ]
+    assert all(table == found[0] for table in found)

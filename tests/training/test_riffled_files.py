@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, open_source
 from novikoff.data.labels import StreamClasses
+from novikoff.data.sources import kept
 from novikoff.data.sources.block import Csr, gather
 from novikoff.data.sources.cache import cached
 from novikoff.training import piles, streaming
@@ -246,7 +247,8 @@ def test_a_file_that_changes_between_passes_is_noticed(tmp_path, monkeypatch):
 
 
 # ---- files that can be read only in order ------------------------------------------------------------------
-def test_a_compressed_file_is_read_in_its_order_and_says_so(tmp_path):
+def test_a_large_compressed_file_is_read_in_its_order_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
     X, y = rows()
     path = tmp_path / "rows.svm.gz"
     path.write_bytes(gzip.compress(libsvm(X, y)))
@@ -257,10 +259,31 @@ def test_a_compressed_file_is_read_in_its_order_and_says_so(tmp_path):
     same(riffled(cached(open_source(path))), in_memory(libsvm(X, y))[0])
 
 
-def test_rows_of_several_lines_are_read_in_order():
+def test_what_can_be_read_only_in_order_is_kept_if_it_is_small(tmp_path, monkeypatch):
+    X, y = rows()
+    path = tmp_path / "rows.svm.gz"
+    path.write_bytes(gzip.compress(libsvm(X, y)))
+    assert open_source(path).only_in_order == f"{path} is compressed"
+    want = in_memory(libsvm(X, y))[0]
+    for block_size in (200, 1 << 20):
+        same(riffled(open_source(path, block_size=block_size)), want)
+    size = sum(map(kept.bytes_of, open_source(path).blocks()))
+    assert size == sum(map(kept.bytes_of, open_source(path, block_size=200).blocks()))
+    monkeypatch.setattr(kept, "MOST_BYTES", size)
+    assert riffled(open_source(path)).order == "riffle"
+    monkeypatch.setattr(kept, "MOST_BYTES", size - 1)
+    learned = riffled(open_source(path))
+    assert learned.order == "cyclic"
+    cyclic = Perceptron(order="cyclic", max_epochs=len(learned.run.history)).fit_source(open_source(path))
+    assert cyclic.n_updates_ == learned.model.total("updates")
+
+
+def test_rows_of_several_lines_are_read_in_order(monkeypatch):
     content = b'x,note,label\n1,"two\nlines",a\n2,"one line",b\n'
     source = open_source(io.BytesIO(content), format="csv", newlines_in_values=True, text="note")
     assert source.only_in_order == "a row of <BytesIO> may have several lines"
+    assert riffled(source).order == "riffle"
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
     assert riffled(source).order == "cyclic"
 
 
@@ -330,15 +353,16 @@ def test_the_command_riffles_files():
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_command_says_what_cannot_be_riffled():
+def test_the_command_says_what_cannot_be_riffled(monkeypatch):
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
     Path("train.svm.gz").write_bytes(gzip.compress(Path("train.svm").read_bytes()))
     fit = ["fit", "train.svm.gz", "--order", "riffle", "--epochs", 2]
     said = run(*fit)
-    assert "train.svm.gz is compressed: rows are visited in their order, not riffled; --cache" in said.stderr
+    assert "train.svm.gz is compressed: rows were visited in their order, not riffled; --cache" in said.stderr
     assert "cyclic" in said.stdout
     said = run(*fit, "--cache")
     assert "riffle of 32 runs" in said.stdout
     assert said.stderr == ""
     said = run("fit", "-", "--order", "riffle", "--model", "m.novikoff", input=Path("train.svm").read_bytes())
-    assert "standard input can be read only once: rows are visited in their order" in said.stderr
+    assert "standard input can be read only once: rows were visited in their order" in said.stderr
     assert "--order cyclic or riffle" in usage_error(*fit, "--checkpoint", "kept", "--early-stopping")

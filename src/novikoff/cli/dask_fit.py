@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from novikoff.training.plan import Plan
 
 ONE_MACHINE = (
-    *("kernel", "early_stopping", "validation_fraction", "n_epochs_no_change", "cache", "every"),
+    *(
+        "kernel",
+        "early_stopping",
+        "validation_fraction",
+        "n_epochs_no_change",
+        "cache",
+        "cache_path",
+        "every",
+    ),
     *("order", "random_state"),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from novikoff.cli import columns, dask_fit, kernel_fit, output, progress, strict
 from novikoff.cli import options as opt
 from novikoff.cli.errors import DONE, INTERRUPTED
-from novikoff.cli.inputs import open_labelled, open_to_learn
+from novikoff.cli.inputs import open_labelled, open_to_learn, spooled
 from novikoff.cli.learning import classes_of, plan_of, settings_of
 from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
@@ -17,7 +17,7 @@ from novikoff.cli.paths import model_path
 
 if TYPE_CHECKING:
     from novikoff.data.sources.bytestream import ByteStream
-    from novikoff.data.sources.source import Skipped
+    from novikoff.data.sources.source import Skipped, Source
     from novikoff.evaluation import Evaluation
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
@@ -67,12 +67,15 @@ def fit(options: Options) -> int:
     dask_fit.settle(options)
     in_memory = options.order not in ("cyclic", "riffle") or options.early_stopping
     in_memory = in_memory or (options.kernel is not None and not kernel_fit.streams(options))
+    piped = "-" in options.data
+    if _needs_spool(options, in_memory):
+        options.data = spooled(options.data)
     files = ByteStream(options.data)  # checks that they exist
     if options.test:
         ByteStream(options.test)
     quiet = options.quiet or options.json
     _settle(options, files, in_memory, quiet)
-    path = model_path(options.model, "-" if options.data[0] == "-" else files.names[0])
+    path = model_path(options.model, "-" if files.names[0] == "standard input" and piped else files.names[0])
     made = opt.saved(options, opt.LEARNING, opt.PASSES, opt.LABELS, opt.READING, opt.COLUMNS)
     strict.check_effects(options)
     strict.check_declared(options)
@@ -82,11 +85,6 @@ def fit(options: Options) -> int:
     source = open_to_learn(options) if options.dask is None else None
     if source is not None and not quiet:
         columns.note_doubts(source)
-    if source is not None and options.order == "riffle" and not in_memory and source.only_in_order:
-        options.order = "cyclic"
-        if not quiet and (source.can_reread or "order" in options.given):
-            remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
-            output.note(f"{source.only_in_order}: rows are visited in their order, not riffled{remedy}.")
     made |= opt.saved(options, ("mixing", "n_shards")) if source is None else {"format": source.format}
     checkpoint = _checkpoint(options, made, quiet)
     classes = classes_of(options)
@@ -112,10 +110,12 @@ def fit(options: Options) -> int:
             learned = LinearModel(
                 *(done.model, done.classes, source.features),
                 scaling=done.scaling,
-                parameters=made,
+                parameters=made | {"order": done.order},
                 run=done.run,
                 order=done.order,
             )
+            if done.order != options.order:
+                _say_in_order(source, options, quiet)
         elif in_memory:
             rows = kernel_fit.read_rows(source, classes, **how)
             with by_name(rows.where, source.features):
@@ -162,6 +162,19 @@ def fit(options: Options) -> int:
     return INTERRUPTED
 
 
+def _needs_spool(options: Options, in_memory: bool) -> bool:
+    """Whether standard input is read more than once: scaling by column measures the rows first."""
+    by_column = options.scale not in (None, "unit") and options.dask is None and not in_memory
+    if "-" not in options.data or not by_column or options.cache or options.cache_path or options.checkpoint:
+        return False
+    if not (options.quiet or options.json):
+        output.note(
+            "standard input is kept, beyond 64 MiB in a temporary file: "
+            f"--scale {options.scale} measures the rows before it learns from them."
+        )
+    return True
+
+
 def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -> None:
     """Set the options that depend on others, and refuse incompatible ones."""
     once = not files.can_reread and not in_memory
@@ -181,10 +194,19 @@ def _settle(options: Options, files: ByteStream, in_memory: bool, quiet: bool) -
     if options.checkpoint is not None and in_memory:
         what = "--early-stopping" if options.early_stopping else f"--order {options.order}"
         raise UsageError(f"is only possible with --order cyclic or riffle, not with {what}.", "--checkpoint")
+    caches = (options.cache, "--cache"), (options.cache_path, "--cache-path")
     if not files.can_reread:
-        for given, flag in ((options.checkpoint, "--checkpoint"), (options.cache, "--cache")):
+        for given, flag in ((options.checkpoint, "--checkpoint"), *caches):
             if given:
                 raise UsageError("is not possible for input that can be read only once.", flag)
+
+
+def _say_in_order(source: Source, options: Options, quiet: bool) -> None:
+    """Say that rows were not riffled, unless the defaults were not meant for this input."""
+    if quiet or not (source.can_reread or "order" in options.given):
+        return
+    remedy = "; --cache keeps a copy that can be riffled" if source.can_reread else ""
+    output.note(f"{source.only_in_order}: rows were visited in their order, not riffled{remedy}.")
 
 
 def _checkpoint(options: Options, made: dict[str, Any], quiet: bool) -> Any:

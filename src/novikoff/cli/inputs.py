@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli.options import COLUMNS, READING, Options, UsageError, defaults, flag_of, row_options
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
     from novikoff.training.row_model import RowModel
+
+SPOOLED = 1 << 26  # bytes of standard input that are kept in memory
 
 
 def open_data(data: list[str], **options: Any) -> Source:
@@ -31,6 +36,26 @@ def open_data(data: list[str], **options: Any) -> Source:
         ) from None
 
 
+class _Spooled(SpooledTemporaryFile[bytes]):
+    """Standard input that can be read again: in memory, or in a temporary file if it is large."""
+
+    name = "standard input"
+
+    def __del__(self) -> None:  # it belongs to a source, which nothing closes
+        self.close()
+
+
+def spooled(data: list[Any]) -> list[Any]:
+    """The files, with standard input copied so that it can be read more than once."""
+    out = list(data)
+    for k, each in enumerate(data):
+        if each == "-":
+            out[k] = _Spooled(SPOOLED)
+            shutil.copyfileobj(sys.stdin.buffer, out[k], 1 << 20)
+            out[k].seek(0)
+    return out
+
+
 def open_to_learn(options: Options, *, labelled: bool = True) -> Source:
     """The files of a command that learns; `--cache` keeps a copy that later passes read."""
     from novikoff.cli.columns import read_schema
@@ -39,10 +64,10 @@ def open_to_learn(options: Options, *, labelled: bool = True) -> Source:
     if (path := getattr(options, "schema", None)) is not None:
         given["schema"] = read_schema(path)
     source = open_data(options.data, labelled=labelled, **given)
-    if options.cache:
+    if options.cache or options.cache_path:
         from novikoff.data.sources.cache import cached
 
-        source = cached(source)
+        source = cached(source, None if options.cache_path is None else Path(options.cache_path))
     return source
 
 

@@ -19,7 +19,17 @@ TAG_TABLE = TAG_FILE_PARAMETERS
 
 # ---- groups of options, by their names in the tables ---------------------------------------------------
 READING = (
-    *("format", "label", "header", "skip_lines", "delimiter", "quote", "skip_bad_lines", "rounding"),
+    *(
+        "format",
+        "label",
+        "header",
+        "skip_lines",
+        "delimiter",
+        "quote",
+        "newlines_in_values",
+        "skip_bad_lines",
+        "rounding",
+    ),
     *("max_line", "max_columns", "max_expansion", "n_jobs"),
 )
 COLUMNS = (
@@ -33,7 +43,7 @@ PASSES = (
     "n_epochs_no_change",
 )
 KERNELS = (*("kernel", "gamma", "degree", "coef0", "predict_with", "budget", "budget_policy", "cache_mb"),)
-KEEPING = ("cache", "checkpoint", "every", "resume")
+KEEPING = ("cache", "cache_path", "checkpoint", "every", "resume")
 ROWS: dict[str, tuple[str | Option, ...]] = {
     "Labels": LABELS,
     "Reading files": READING,
@@ -58,6 +68,7 @@ METAVARS = {
     **dict.fromkeys(("rules", "epochs", "scales", "Cs"), "LIST"),
     "averages": "both|yes|no",
     "cache_mb": "MB",
+    "cache_path": "FILE",
     "checkpoint": "FOLDER",
     "class_weight": "balanced|LABEL=WEIGHT,...",
     "classes": "LABELS|grow",

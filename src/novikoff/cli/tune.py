@@ -13,6 +13,7 @@ from novikoff.cli.learning import classes_of, settings_of
 from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
+from novikoff.parameters.tuning import TUNING_PARAMETERS
 
 if TYPE_CHECKING:
     from novikoff.evaluation import Evaluation
@@ -29,12 +30,23 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
     groups={
         "Options": (opt.TEST, opt.SAVED_AS),
         "What is tried": (
-            *("scoring", "folds", "split", "rules", "averages", "epochs", "scales", "Cs", "random_state"),
+            *(
+                "scoring",
+                "folds",
+                "split",
+                "rules",
+                "averages",
+                "epochs",
+                "scales",
+                "Cs",
+                "order",
+                "random_state",
+            ),
         ),
         "The same for all that is tried": SAME,
         "Labels": opt.LABELS,
         "Reading files": opt.READING,
-        "Columns and features": (*opt.COLUMNS, "cache"),
+        "Columns and features": (*opt.COLUMNS, "cache", "cache_path"),
         "Output": opt.OUTPUT,
     },
 )
@@ -61,6 +73,8 @@ def tune(options: Options) -> None:
         )
     if options.classes == "grow":
         raise UsageError("tuning finds the classes first, so they cannot grow.", "--classes")
+    if options.order not in ("riffle", "cyclic"):
+        raise UsageError(f"tuning reads the files in order riffle or cyclic, not {options.order}.", "--order")
     path = model_path(options.model, files.names[0])
     source = open_to_learn(options)
     classes = classes_of(options)
@@ -76,6 +90,7 @@ def tune(options: Options) -> None:
             folds=options.folds,
             split=options.split,
             scoring=options.scoring,
+            order=options.order if "order" in options.given else TUNING_PARAMETERS["order"].default,
             random_state=options.random_state,
             class_weight=options.class_weight,
             n_jobs=options.n_jobs,
@@ -89,8 +104,12 @@ def tune(options: Options) -> None:
         learned.classes,
         source.features,
         scaling=learned.scaling,
-        parameters=usual | kept | chosen | {"max_epochs": best.epochs, "format": source.format},
+        parameters=usual
+        | kept
+        | chosen
+        | {"max_epochs": best.epochs, "order": learned.order, "format": source.format},
         run=learned.run,
+        order=learned.order,
     )
     model.save(path)
     tested: Evaluation | None = None
@@ -101,10 +120,10 @@ def tune(options: Options) -> None:
                 tested = evaluate(*tests, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
         _show(result, model, path, tested, options)
-    if not quiet and classes.seen is not None and classes.seen.are_long:
+    if not quiet and learned.order == "cyclic" and classes.seen is not None and classes.seen.are_long:
         output.note(
             "rows of one class are grouped together in the files, and this order gives poor weights: "
-            "shuffle the lines first."
+            "shuffle the lines first, or use --order riffle (for compressed files with --cache)."
         )
 
 

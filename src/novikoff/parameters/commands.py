@@ -112,6 +112,12 @@ RUNNING_PARAMETERS = table(
         *BOOLEAN,
     ),
     Parameter(
+        "cache_path",
+        None,
+        "Keep that copy in this file; implies `cache`.",
+        *none_or("a file", is_name),
+    ),
+    Parameter(
         "checkpoint",
         None,
         "Folder for checkpoints of the fit; --resume continues from there.",

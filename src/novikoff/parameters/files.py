@@ -67,6 +67,12 @@ SOURCE_PARAMETERS = table(
     Parameter("quote", None, "The quotation mark around cells that contain the delimiter.", *CHARACTER),
     Parameter("zero_based", False, "LIBSVM text counts features from 0 instead of 1.", *BOOLEAN),
     Parameter(
+        "newlines_in_values",
+        False,
+        "Quoted cells of a CSV file may hold line breaks, also where none in the first MiB does.",
+        *BOOLEAN,
+    ),
+    Parameter(
         "n_features",
         None,
         "The number of columns of LIBSVM text. Default: as many as the largest index requires.",

@@ -230,7 +230,7 @@ def from_parameters(record: type[T], *owners: object, **given: Any) -> T:
 PER_CALL = frozenset(
     {
         *("n_jobs", "cache_mb", "max_line", "max_expansion", "time_limit"),
-        *("cache", "checkpoint", "every", "resume", "client", "dask"),
+        *("cache", "cache_path", "checkpoint", "every", "resume", "client", "dask"),
         *("verbose", "callback", "quiet", "json"),
     }
 )

@@ -33,6 +33,13 @@ TUNING_PARAMETERS = table(
         *one_of(*SCORINGS),
     ),
     Parameter(
+        "order",
+        "riffle",
+        "The order in which an epoch visits the rows. 'riffle': 32 runs of neighbours, interleaved at "
+        "random. 'cyclic': as they are in the files.",
+        *one_of("riffle", "cyclic"),
+    ),
+    Parameter(
         "rules",
         ("perceptron", "pa1"),
         "Tuning: the rules to try, separated by commas.",

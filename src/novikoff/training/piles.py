@@ -70,6 +70,7 @@ class Hand:
     weights: Floats | None
     order: Order
     where: Callable[[int], str]
+    numbers: Order  # of the rows, among those that are visited, in the order of the source
 
 
 class Piles:
@@ -156,7 +157,10 @@ class Piles:
             k = int(np.searchsorted(firsts, row, "right")) - 1
             return parts[k].place(spans[k].begin + row - int(firsts[k]))
 
-        return Hand(joined(pieces, columns, self._room), np.concatenate(labels), weights, order, where)
+        starts = np.array([self._ends[number] + begin for number, begin, _ in spans])
+        numbers = np.repeat(starts - firsts[:-1], np.diff(firsts)) + np.arange(firsts[-1])
+        X = joined(pieces, columns, self._room)
+        return Hand(X, np.concatenate(labels), weights, order, where, numbers)
 
     def _part(self, number: int, reading: dict[int, Future[Block]]) -> Part:
         part = self._parts.get(number)

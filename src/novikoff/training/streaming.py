@@ -20,6 +20,7 @@ from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
+from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.training.checkpoint import Checkpoint
@@ -247,13 +248,18 @@ class SourceExamples(Examples):
         try:
             for block in self.watched(doing):
                 batch = self._batch(block, self._labels(block))
-                predicted = None if scorer is None else scorer.predict(batch.X)
+                predicted = None if scorer is None else scorer.predict(self._whole(batch.X))
                 kept = slice(None) if batch.order is None else batch.order
                 tally.add(batch.labels[kept], None if predicted is None else predicted[kept])
                 yield batch
             self.tallied = tally
         finally:
             self.source.skipped = skipped
+
+    def _whole(self, X: Any) -> Any:
+        """Rows over all columns: a cache keeps those that its blocks had when it was written."""
+        n = self.source.features.n_columns
+        return X._replace(shape=(X.shape[0], n)) if isinstance(X, Csr) and X.shape[1] < n else X
 
     # -- before learning
     def watched(self, doing: str, *, reuse: bool = True) -> Iterator[Block]:
@@ -328,6 +334,8 @@ class SourceExamples(Examples):
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
             self.survey(scale, balanced=balanced, blocks=self._noted(self.piles))
+            if self.source.only_in_order:  # too large to keep
+                self.piles, plan = None, replace(plan, order="cyclic")
         trainer = self._fitting(plan, settings, checkpoint)
         if checkpoint is not None and checkpoint.exists():
             checkpoint.restore(trainer, self)
@@ -374,16 +382,20 @@ def fit(
 
     Unless classes are declared or may grow, they are sorted, as for an array. In the order of the source, the
     fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
-    that finds all labels. A source that can be read only in its order is not riffled, but read so.
+    that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
+    memory (`data.sources.kept`); otherwise it is read in its order.
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
         plan = replace(plan, max_epochs=1)
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
+    if plan.order == "riffle" and source.only_in_order:
+        if source.can_reread:
+            source = KeptSource(source)
+        elif not plan.early_stopping:
+            plan = replace(plan, order="cyclic")
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
-    if plan.order == "riffle" and not plan.early_stopping and source.only_in_order:
-        plan = replace(plan, order="cyclic")
     if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(
@@ -393,6 +405,7 @@ def fit(
         classes.check_two(source.name)
     else:
         trainer = examples.in_passes(scale, plan, settings, balanced=balanced, checkpoint=checkpoint)
+        plan = trainer.plan  # perhaps in another order
     run: Run | None = None
     while run is None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,13 @@ class Block:
     @property
     def n_rows(self) -> int:
         return int(self.X.shape[0])
+
+    def widened(self, n_columns: int) -> Block:
+        """The block with so many columns; sparse rows from before the last columns were found have fewer."""
+        X = self.X
+        if not isinstance(X, Csr) or X.shape[1] >= n_columns:
+            return self
+        return replace(self, X=X._replace(shape=(X.shape[0], n_columns)))
 
 
 def gather(blocks: Iterable[Block]) -> Block:

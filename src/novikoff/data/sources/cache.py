@@ -40,11 +40,11 @@ MAGIC = b"novikoff cache 2"  # 1: integers that no double holds may have been ro
 FOOTER = 16 + 32 + len(MAGIC)  # start and length of the directory, its digest, the magic again
 
 
-def cached(source: Source) -> Source:
-    """The same source, read through a cache at ``<file>.<digest of the options>.cache``."""
+def cached(source: Source, path: Path | None = None) -> Source:
+    """The same source, read through a cache: at `path`, or at ``<file>.<digest of the options>.cache``."""
     if not source.can_reread or not source.files or source.options.get("of_model"):
         raise ValueError(f"{source.name}: only training files can be cached.")
-    return CachedSource(source, cache_path(source))
+    return CachedSource(source, cache_path(source) if path is None else path)
 
 
 def cache_path(source: Source) -> Path:
@@ -128,6 +128,7 @@ class CachedSource(Source):
                 f"{self.path}: the cache is damaged; delete it, and the next run writes a new one."
             ) from None
         block.place = number, before
+        block = block.widened(self.features.n_columns)
         return block, view.obj  # type: ignore[return-value]
 
     def _read(self, entry: dict[str, Any], buffer: bytearray) -> memoryview:

@@ -135,7 +135,7 @@ class LineReader:
             return out
         try:
             self._read(text, out)
-            if out.n_rows == out.n_lines and not self._open_quote(bytes(text[_last_line(raw) :])):
+            if out.n_rows == out.n_lines and not self._has_open_quote(bytes(text[_last_line(raw) :])):
                 return out
         except Exception as error:
             if not _is_about_rows(error):
@@ -210,23 +210,14 @@ class LineReader:
         message = "a quote does not end on its line: allow newlines_in_values, or set quote=None"
         out = []
         for row in range(len(starts) - 1):
-            if self._open_quote(text[starts[row] : starts[row + 1]]):
+            if self._has_open_quote(text[starts[row] : starts[row + 1]]):
                 out.append((row, message))
                 if not self._skip_bad:
                     break
         return out
 
-    def _open_quote(self, line: bytes) -> bool:
-        quote = self._dialect.quote
-        if quote is None or self._dialect.newlines_in_values or line.count(quote.encode()) % 2 == 0:
-            return False
-        is_open, may_open = False, True
-        for mark in line.decode(errors="replace"):
-            if mark == quote and (is_open or may_open):
-                is_open, may_open = not is_open, True  # two in a row close and open again
-            else:
-                may_open = mark == self._dialect.delimiter
-        return is_open
+    def _has_open_quote(self, line: bytes) -> bool:
+        return not self._dialect.newlines_in_values and self._dialect.has_open_quote(line)
 
     def _columns(self, text: bytes | memoryview, converts: list[Any]) -> Iterator[tuple[str, pa.Array]]:
         """The names and values of the columns that are included."""
@@ -345,8 +336,7 @@ def whole_rows(
         text, last = rest + bytes(lines.text), lines
         raw = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(raw == ord("\n"))
-        quotes = np.cumsum(raw == ord(dialect.quote))
-        ends = ends[quotes[ends] % 2 == 0]
+        ends = ends[np.searchsorted(dialect.marks(raw), ends) % 2 == 0]
         cut = int(ends[-1]) + 1 if len(ends) else 0
         rest = text[cut:]
         if len(rest) > max_line:

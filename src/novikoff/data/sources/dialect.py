@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 HEAD = 1 << 20  # bytes from which the columns' types are inferred
+MOST_LINES = 1000  # that a cell may have, to be recognized
 AT_ONCE = 1 << 14  # columns that are read together
 NULLS = ["", "NA", "N/A", "NULL", "null", "?"]  # in columns other than strings
 NULLS += [" " + null for null in NULLS]
@@ -43,6 +45,49 @@ class Dialect:
             cells = line.split(self.delimiter)
         return [cell.strip() for cell in cells]
 
+    def marks(self, raw: Any) -> Any:
+        """Where quoted cells open and close in text that begins with a row; other quotes are text."""
+        assert self.quote is not None
+        at = np.flatnonzero(raw == ord(self.quote))
+        before = np.where(at > 0, raw[np.maximum(at, 1) - 1], ord("\n"))
+        begins = (before == ord("\n")) | (before == ord(self.delimiter))
+        if begins[::2].all():
+            return at
+        found: list[int] = []
+        for place, begins_cell in zip(at.tolist(), begins.tolist(), strict=True):
+            is_open = len(found) % 2 == 1
+            if (
+                is_open or begins_cell or (found and found[-1] == place - 1)
+            ):  # two in a row are one in the cell
+                found.append(place)
+        return np.array(found, dtype=np.int64)
+
+    def has_open_quote(self, line: bytes) -> bool:
+        """Whether a quoted cell does not end on its line; a quote within an unquoted cell is text."""
+        if self.quote is None or line.count(self.quote.encode()) % 2 == 0:
+            return False
+        is_open, may_open = False, True
+        for mark in line.decode(errors="replace"):
+            if mark == self.quote and (is_open or may_open):
+                is_open, may_open = not is_open, True  # two in a row close and open again
+            else:
+                may_open = mark == self.delimiter
+        return is_open
+
+    def shows_line_breaks(self, text: bytes, n_cells: int) -> bool:
+        """Whether a quoted cell has line breaks in these lines: with them its row has `n_cells`."""
+        if self.quote is None or self.quote.encode() not in text:
+            return False
+        lines = text.split(b"\n")
+        for k, line in enumerate(lines):
+            if self.has_open_quote(line):
+                for end in range(k + 2, min(k + MOST_LINES, len(lines)) + 1):
+                    if not self.has_open_quote(row := b"\n".join(lines[k:end])):
+                        rows = csv.reader(io.StringIO(row.decode(errors="replace")), delimiter=self.delimiter)
+                        return [len(cells) for cells in rows] == [n_cells]
+                return False
+        return False
+
     def parse_options(self) -> Any:
         import pyarrow.csv
 
@@ -65,8 +110,7 @@ class Dialect:
         blank = (lengths == 0) | ((lengths == 1) & (raw[np.minimum(begins, len(raw) - 1)] == ord("\r")))
         inside = np.zeros(len(begins), dtype=bool)
         if self.newlines_in_values and self.quote:
-            quotes = np.concatenate(([0], np.cumsum(raw == ord(self.quote))))
-            inside = quotes[begins] % 2 == 1
+            inside = np.searchsorted(self.marks(raw), begins) % 2 == 1
         rows = np.flatnonzero(~blank & ~inside)
         return np.append(begins[rows], len(raw)), rows
 
@@ -193,7 +237,7 @@ def look(
     header: bool | None,
     delimiter: str | None,
     quote: str | None,
-    newlines_in_values: bool,
+    newlines_in_values: bool | None,
     known: TableFeatures | None,
     label: Any = None,
 ) -> Look:
@@ -230,7 +274,7 @@ def look(
     if not lines:
         raise ValueError(f"there is no line after skip_lines={skip_lines}")
     mark = delimiter or ("\t" if tsv else sniff_delimiter(lines[0], quote))
-    dialect = Dialect(mark, quote, newlines_in_values)
+    dialect = Dialect(mark, quote, bool(newlines_in_values))
     first, *more = [dialect.cells(line) for line in lines]
     if header is None and known is not None and known.has_names:
         header = has_known_names(first, known)
@@ -238,6 +282,8 @@ def look(
         header = is_header(first, more[0] if more else None, not tsv and known is None, label)
     if header and not more:
         raise NoRows("there is a header, but no row after it")
+    if newlines_in_values is None and dialect.shows_line_breaks(head, len(first)):
+        dialect = Dialect(mark, quote, True)
     names = header_names(first) if header else [str(k + 1) for k in range(len(first))]
     if known is not None:
         return Look(dialect, header, names, [])

@@ -99,8 +99,8 @@ class TableSource(Source):
         most cells in the first line.
     quote : str or None, default '"' for CSV and None for TSV
         Encloses cells that hold delimiters; doubled, it stands for itself.
-    newlines_in_values : default False
-        Whether a quoted cell may hold line breaks.
+    newlines_in_values : bool, default None
+        Whether a quoted cell may hold line breaks. None: if one in the first MiB does.
     features : TableFeatures, default None
         A model's columns, by which the table is read. Columns are matched by name if both tables have names,
         otherwise by position; options for the contents of columns are then not needed.
@@ -153,7 +153,7 @@ class TableSource(Source):
         skip_lines: int = 0,
         delimiter: str | None = None,
         quote: str | None = "",
-        newlines_in_values: bool = False,
+        newlines_in_values: bool | None = None,
         features: Features | None = None,
         hash_bits: int | None = PARAMETERS["hash_bits"].default,
         seed: int = PARAMETERS["seed"].default,
@@ -184,12 +184,12 @@ class TableSource(Source):
         PARAMETERS["rounding"].check(rounding)
         if format is not None and format not in FORMATS:
             raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}.")
+        self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         if features is not None and not isinstance(features, TableFeatures | NamedFeatures):
             raise ValueError(
-                "the model's columns are numbered, as in LIBSVM text, and have no names that a table's could "
-                "match: it was trained on another format."
+                f"{self._stream.name}: the model's columns are numbered, as in LIBSVM text, and have no "
+                "names that a table's could match: it was trained on another format."
             )
-        self._stream = ByteStream(paths, max_line=max_line, max_expansion=max_expansion)
         self.name, self.size, self.can_reread = self._stream.name, self._stream.size, self._stream.can_reread
         self.files = tuple(self._stream.names) if self.can_reread else ()
         self.skipped, self.rounded = Skipped(), Rounding()
@@ -212,7 +212,7 @@ class TableSource(Source):
                     header=header,
                     delimiter=delimiter,
                     quote=('"' if self.format == "csv" else None) if quote == "" else quote,
-                    newlines_in_values=bool(newlines_in_values),
+                    newlines_in_values=newlines_in_values,
                     known=features if isinstance(features, TableFeatures) else None,
                     label=label,
                 )
