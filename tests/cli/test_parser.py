@@ -107,7 +107,7 @@ def test_what_is_no_option_is_a_file():
         (["x", "-qx"], "No such option: -x"),
         (["x", "--quiet=3"], "--quiet option does not take a value"),
         (["x", "--epochs"], "--epochs option requires 1 argument"),
-        (["x", "--epochs", "2.5"], "--epochs: '2.5' is not possible: expected a whole number ≥ 1."),
+        (["x", "--epochs", "2.5"], "--epochs: '2.5' is not possible: expected 'auto' or a whole number ≥ 1."),
         (["x", "--margin", "nan"], "--margin: nan is not possible: expected a number ≥ 0."),
         (["x", "--label", ""], "--label: '' is not possible: expected a column."),
         (
