@@ -181,6 +181,16 @@ def test_tune(folder, held):
     assert ("lowest" in shown) == (held[0] == "--folds") and "saved      m.novikoff" in shown
 
 
+def test_a_model_of_another_seed_is_that_of_a_fit_with_that_seed(folder):
+    (folder / "x.svm").write_text(svm_text(300))
+    how = ["x.svm", "--order", "riffle", "--random-state", 3]
+    one = ["--rules", "pa1", "--epochs", 3, "--scales", "none", "--average", "yes"]
+    run("tune", *how, *one, "--model", "m.novikoff", "--n-jobs", 1)
+    fit = ["--rule", "pa1", "--epochs", 3, "--average"]
+    run("fit", *how, *fit, "--model", "f.novikoff")
+    assert (folder / "m.novikoff").read_bytes() == (folder / "f.novikoff").read_bytes()
+
+
 def test_the_test_file_chooses_nothing(folder):
     (folder / "x.svm").write_text(svm_text(300))
     (folder / "t.svm").write_text(svm_text(100, seed=1, labels=("+1", "-1")))  # the other way round

@@ -80,7 +80,7 @@ def tune(options: Options) -> None:
     classes = classes_of(options)
     quiet = options.quiet or options.json
     usual = opt.defaults((*opt.LEARNING, *opt.PASSES))
-    kept = opt.saved(options, SAME, opt.LABELS, opt.READING, opt.COLUMNS)
+    kept = opt.saved(options, SAME, ("random_state",), opt.LABELS, opt.READING, opt.COLUMNS)
     with progress.bar(not quiet) as watch:
         result = tune(
             source,
