@@ -165,6 +165,15 @@ class CompensatedSum {
         tiny |= std::fabs(p) < 0x1p-960 && a != 0 && b != 0;
         ++n;
     }
+    // Adds the compensated sum of `terms` others: high + low, where `errors` is the sum of their |errors|.
+    void merge(double high, double low, double errors, bool was_tiny, int64_t terms) {
+        const double s = hi + high, z = s - hi, q = (hi - (s - z)) + (high - z);
+        hi = s;
+        lo += q + low;
+        error += std::fabs(q) + errors;
+        tiny |= was_tiny;
+        n += terms + 2;
+    }
     // The sign of the true value; false when it cannot be told.
     bool sign(int& out) const {
         if (!bounded()) return false;

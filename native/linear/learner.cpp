@@ -11,6 +11,9 @@ Rule rule_named(const std::string& s) {
     if (s == "pa") return Rule::pa;
     if (s == "pa1") return Rule::pa1;
     if (s == "pa2") return Rule::pa2;
+    if (s == "arow") return Rule::arow;
+    if (s == "scw") return Rule::scw;
+    if (s == "second-order") return Rule::second_order;
     throw std::invalid_argument("unknown rule " + s);
 }
 
@@ -40,11 +43,12 @@ void bind_learner(nb::module_& m) {
         .def(
             "__init__",
             [](UpdateRule* self, const std::string& name, bool tie_is_mistake, double margin, double C,
-               double bias_square) {
-                new (self) UpdateRule{rule_named(name), tie_is_mistake, margin, C, bias_square};
+               double bias_square, double phi) {
+                new (self) UpdateRule{rule_named(name), tie_is_mistake, margin, C, bias_square, phi};
             },
             nb::arg("name"), nb::arg("tie_is_mistake") = false, nb::arg("margin") = 0.0, nb::arg("C") = 1.0,
-            nb::arg("bias_square") = 1.0, "`bias_square` is that of the bias coordinate, 0 without a bias.");
+            nb::arg("bias_square") = 1.0, nb::arg("phi") = 1.0,
+            "`bias_square` is that of the bias coordinate, 0 without a bias; `phi` is Φ⁻¹(η) of 'scw'.");
 
     nb::class_<PyLearner> learner(m, "Learner", "Weights, rule and counts of one linear learner.");
     guarded(learner, "visits", &PyLearner::visits);
@@ -86,6 +90,13 @@ void bind_learner(nb::module_& m) {
                          const Writing change(l.in_use);
                          l.set_filter(v);
                      })
+        .def(
+            "set_confidences",
+            [](PyLearner& l, const PyLearner::Sums& arrays) {
+                const Writing change(l.in_use);
+                l.set_confidences(arrays);
+            },
+            nb::arg("arrays"), "What the inverse variances of weights and bias have gained: 1/σ - 1.")
         .def(
             "measure_norm",
             [](PyLearner& l) {

@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "exact/exact.h"
+#include "exact/lanes.h"
 #include "exact/outward.h"
 #include "rows/rows.h"
 
 namespace novikoff {
 
-enum class Rule { perceptron, normalized, margin, pa, pa1, pa2 };
+enum class Rule { perceptron, normalized, margin, pa, pa1, pa2, arow, scw, second_order };
 
 enum class Problem { none, not_finite, bad_index, overflow };
 
@@ -47,6 +48,13 @@ struct UpdateRule {
     Rule rule = Rule::perceptron;
     bool tie_is_mistake = false;
     double margin = 0, C = 1, bias2 = 1;  // bias2 = 0: no bias
+    double phi = 1;                       // of scw
+
+    // Whether only mistakes, possibly of the size 0, lead to updates.
+    bool needs_mistake() const { return rule <= Rule::normalized || rule == Rule::second_order; }
+    bool has_hinge() const { return rule >= Rule::pa && rule <= Rule::arow; }
+    // Whether each weight has a variance: see second_order.h.
+    bool adapts() const { return rule >= Rule::arow; }
 };
 
 struct Learner : UpdateRule {
@@ -57,6 +65,7 @@ struct Learner : UpdateRule {
     int64_t classes = 2, stride = 1, features = 0;
     double *weights = nullptr, *bias = nullptr;
     double *weight_sums = nullptr, *bias_sums = nullptr;  // null when nothing is averaged
+    double *confidences = nullptr, *bias_confidences = nullptr;  // of the rules that adapt
     // what it counts
     int64_t visits = 0, mistakes = 0, updates = 0;
     int64_t ties = 0;                 // mistakes with d = 0
@@ -80,7 +89,15 @@ struct Learner : UpdateRule {
     std::vector<Update>* record = nullptr;
 
     bool binary() const { return classes == 2; }
-    double threshold() const { return rule == Rule::margin ? margin : rule >= Rule::pa ? 1.0 : 0.0; }
+    // Above it no example is updated on. For scw, whose threshold depends on the row, the largest of all rows.
+    double threshold() const {
+        return rule == Rule::margin ? margin : has_hinge() ? 1.0 : rule == Rule::scw ? farthest_reach() : 0.0;
+    }
+    // What d must exceed to be beyond doubt, where it is the sum of `doubts` scores.
+    double clear_of(double doubts) const {
+        const double at = threshold();
+        return at + doubts * error + at * 0x1p-50;
+    }
 
     double weight_norm() const {  // an upper bound on every class's |w|, never 0
         double most = 0;
@@ -226,6 +243,7 @@ struct Learner : UpdateRule {
     // at most R (perceptron, margin), 1 (normalized), or what a projection needs (passive-aggressive:
     // |w| grows by at most 1/|x|, unless a weight above 1 overshoots).
     bool may_overflow(int64_t n, double smallest_row, double heaviest_row) const {
+        if (adapts()) return true;  // no simple bound is known
         const bool passive = rule >= Rule::pa;
         const double length =
             std::max({largest_row, 1.0, passive ? 1 / smallest_row : 1.0}) * std::max(heaviest_row, 1.0);
@@ -255,22 +273,30 @@ struct Learner : UpdateRule {
     }
     template <class Row, class F>
     static void square_terms(const Row& row, F& f, double bias_square) {
-        row.for_each([&](int64_t, double x) { f(x, x); });
+        if constexpr (std::is_same_v<F, CompensatedSum>) add_squares(row, f);
+        else row.for_each([&](int64_t, double x) { f(x, x); });
         if (bias_square) f(bias_square, 1.0);
     }
 
     // ---- d - shift, exactly ------------------------------------------------------------------
     template <class Row, class F>
     void difference_terms(const Row& row, int64_t label, int64_t rival, double shift, F& f) const {
+        constexpr bool in_lanes = std::is_same_v<F, CompensatedSum>;
         if (binary()) {
             double y = label ? 1.0 : -1.0;
-            row.for_each([&](int64_t j, double x) { f(y * x, weights[j]); });
+            if constexpr (in_lanes) add_products(row, weights, stride, y, f);
+            else row.for_each([&](int64_t j, double x) { f(y * x, weights[j]); });
             f(y, bias[0]);
         } else {
-            row.for_each([&](int64_t j, double x) {
-                f(x, weights[j * stride + label]);
-                f(-x, weights[j * stride + rival]);
-            });
+            if constexpr (in_lanes) {
+                add_products(row, weights + label, stride, 1.0, f);
+                add_products(row, weights + rival, stride, -1.0, f);
+            } else {
+                row.for_each([&](int64_t j, double x) {
+                    f(x, weights[j * stride + label]);
+                    f(-x, weights[j * stride + rival]);
+                });
+            }
             f(1.0, bias[label]);
             f(-1.0, bias[rival]);
         }
@@ -340,8 +366,8 @@ struct Learner : UpdateRule {
             case Rule::pa: return quotient(loss(), norm2());
             case Rule::pa1: return std::min(C, quotient(loss(), norm2()));
             case Rule::pa2: return quotient(loss(), norm2() + 1 / (2 * C));
+            default: return 0;  // `adapt` has these
         }
-        return 0;
     }
 
     // w_c += step * x for one class; false when a weight or a sum is no longer finite.
@@ -389,10 +415,12 @@ struct Learner : UpdateRule {
 
     template <class Row>
     __attribute__((noinline)) bool still_finite(const Row& row, int64_t c) const {
-        bool finite = std::isfinite(bias[c]) && (!bias_sums || std::isfinite(bias_sums[c]));
+        bool finite = std::isfinite(bias[c]) && (!bias_sums || std::isfinite(bias_sums[c])) &&
+                      (!bias_confidences || std::isfinite(bias_confidences[c]));
         row.for_each([&](int64_t j, double) {
             finite &= std::isfinite(weights[j * stride + c]);
             finite &= !weight_sums || std::isfinite(weight_sums[j * stride + c]);
+            finite &= !confidences || std::isfinite(confidences[j * stride + c]);
         });
         return finite;
     }
@@ -401,7 +429,7 @@ struct Learner : UpdateRule {
     // Where every visit is of one class, w = y v, and v depends on y only at d = 0: a tie is a mistake for
     // class 0, and for class 1 only with tie_is_mistake. So the run as class 1 is the run as class 0 with w
     // negated, except that rules which update only at mistakes never leave w = 0 where a tie is right.
-    bool stays_at_zero() const { return !tie_is_mistake && rule <= Rule::normalized; }
+    bool stays_at_zero() const { return !tie_is_mistake && needs_mistake(); }
     void turn() {
         const double factor = stays_at_zero() ? 0.0 : -1.0;
         auto turned = [&](double* v, int64_t n) {
@@ -411,6 +439,7 @@ struct Learner : UpdateRule {
         turned(weights, features), turned(weight_sums, features);
         turned(bias, 1), turned(bias_sums, 1);
         if (stays_at_zero()) {
+            if (confidences) turned(confidences, features), turned(bias_confidences, 1);
             mistakes = updates = 0;
             step_sum = sum_reach = drift = norm2[0] = 0;
             current_norm = weight_norm();
@@ -428,22 +457,38 @@ struct Learner : UpdateRule {
     // What an example calls for, decided exactly where its float d is within `doubt` of the line.
     template <class Row>
     __attribute__((noinline)) Verdict judge(const Row& row, int64_t label, int64_t rival, double d,
-                                            double doubt) {
+                                            double doubt, double at) {
         auto side = [&](double shift) {  // the sign of d - shift
             double distance = d - shift, room = doubt + std::fabs(shift) * 0x1p-50;
             if (distance > room) return 1;
             if (distance < -room) return -1;
             return difference_sign(row, label, rival, shift);
         };
-        const double at = threshold();
         const int of_zero = side(0.0);
         const bool tie_hurts = tie_is_mistake || (binary() ? label == 0 : rival < label);
         const bool mistake = of_zero < 0 || (of_zero == 0 && tie_hurts);
         ties += mistake && of_zero == 0;
         if (rule == Rule::margin) return {mistake, (at == 0 ? of_zero : side(at)) <= 0};
-        if (rule >= Rule::pa) return {mistake, side(at) < 0};
-        return {mistake, mistake};
+        return {mistake, needs_mistake() ? mistake : side(at) < 0};
     }
+
+    // ---- the rules that adapt: second_order.h
+    double farthest_reach() const;
+    template <class Row>
+    bool adapt(const Row& row, int64_t i, int64_t label, int64_t rival, double sample_weight, double d,
+               double doubt);
+    template <class Row>
+    bool spread(const Row& row, int64_t c, double* terms, double* scaled) const;
+    template <class Row>
+    bool shift(const Row& row, int64_t c, double step, double gain, const double* scaled);
+    void note_norms(int64_t label, int64_t rival) {
+        if (binary()) current_norm = std::sqrt(norm2[0] + 0x1p-1022);
+        else
+            for (int64_t c : {label, rival})
+                current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));
+        refresh_error();
+    }
+    std::vector<double> scratch;
 
     // An example whose float d did not clear the threshold. `scores` are off by at most `slack`
     // each (one score for two classes). False: the update would overflow.
@@ -453,8 +498,9 @@ struct Learner : UpdateRule {
         int64_t rival = binary() ? 1 - label : settle_rival(row, scores, label, slack);
         double d = binary() ? (label ? scores[0] : -scores[0]) : scores[label] - scores[rival];
         double doubt = binary() ? slack : 2.000001 * slack;
+        if (adapts()) return adapt(row, i, label, rival, sample_weight, d, doubt);
         if (!(d < -doubt && rule <= Rule::normalized)) {  // not a plain mistake beyond doubt
-            const Verdict verdict = judge(row, label, rival, d, doubt);
+            const Verdict verdict = judge(row, label, rival, d, doubt, threshold());
             mistakes += verdict.mistake;
             if (!verdict.update) return true;
         } else {
@@ -473,13 +519,11 @@ struct Learner : UpdateRule {
         step_sum += base;
         drift_on(row, base, tau);
         if (record) record->push_back({i, int32_t(label), int32_t(rival), tau, visits});
-        if (binary()) current_norm = std::sqrt(norm2[0] + 0x1p-1022);
-        else
-            for (int64_t c : {label, rival})
-                current_norm = std::max(current_norm, std::sqrt(norm2[c] + 0x1p-1022));
-        refresh_error();
+        note_norms(label, rival);
         return finite;
     }
 };
 
 }  // namespace novikoff
+
+#include "linear/second_order.h"

@@ -23,6 +23,7 @@ struct PyStreak : Streak {
 };
 
 Visits visits_for(const Learner& l, const Examples& x, int64_t begin, int64_t end) {
+    if (l.adapts() && !l.confidences) throw std::invalid_argument("the learner has no confidences");
     if (x.rows.d() > l.features)
         throw std::invalid_argument("rows have more features than there are weights");
     return x.labelled(begin, end, l.classes);

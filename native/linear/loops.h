@@ -75,7 +75,7 @@ struct Unwatched {
 template <bool First, bool Binary, class Rows, class Watch = Unwatched>
 Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {}, Digest* digest = nullptr) {
     const int64_t before = m.visits, ahead = rows.lookahead();
-    const double at = m.threshold(), doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
+    const double doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
     Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
     const bool fetches = to.hops || to.large;
     double one, *s = &one;
@@ -83,7 +83,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {},
     if (!Binary) s = many.data();
     m.current_norm = m.weight_norm();
     m.refresh_error();
-    double limit = at + doubts * m.error + at * 0x1p-50;  // what d must exceed to be beyond doubt
+    double limit = m.clear_of(doubts);
     uint64_t hash = 0;
     for (int64_t t = v.begin; t < v.end; ++t) {
         const int64_t i = v.row(t);
@@ -99,7 +99,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {},
                 const double norm2 = scores_and_norm<Binary>(row, m, s, digest, &hash);
                 if (!m.familiar(row, norm2, v.weight(i))) {
                     problem = m.observe(row, norm2, v.weight(i));
-                    limit = at + doubts * m.error + at * 0x1p-50;
+                    limit = m.clear_of(doubts);
                 }
             }
             if (problem != Problem::none) return m.visits = before + t - v.begin, Outcome{problem, i};
@@ -117,7 +117,7 @@ Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {},
         m.visits = before + t - v.begin;
         const int64_t mistakes = m.mistakes;
         if (!m.settle(row, i, y, v.weight(i), s, m.error)) return {Problem::overflow, i};
-        limit = at + doubts * m.error + at * 0x1p-50;
+        limit = m.clear_of(doubts);
         if (m.mistakes > mistakes) watch.wrong();
         else if (watch.right()) return m.visits = before + t + 1 - v.begin, Outcome{};
     }

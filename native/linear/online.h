@@ -31,7 +31,8 @@ class OnlineLearner {
     Learner reader;   // predicts: w, or the averages of the features of the current row
     using Table = ZeroTable<double>;
     Table weights, sums;  // 2^28 hashed features take no room but where they were learned
-    std::vector<double> bias, bias_sums;
+    Table confidences;    // of the rules that adapt
+    std::vector<double> bias, bias_sums, bias_confidences;
     struct Label {
         nb::object object;
         Py_hash_t hash;
@@ -55,11 +56,14 @@ class OnlineLearner {
         learner.bias = bias.data();
         learner.weight_sums = average ? sums.data() : nullptr;
         learner.bias_sums = average ? bias_sums.data() : nullptr;
+        learner.confidences = learner.adapts() ? confidences.data() : nullptr;
+        learner.bias_confidences = learner.adapts() ? bias_confidences.data() : nullptr;
     }
 
     void set_features(int64_t d) {
         if (size_t(d * learner.stride) > weights.size()) {
             if (average) sums.resize(size_t(d * learner.stride));
+            if (learner.adapts()) confidences.resize(size_t(d * learner.stride));
             weights.resize(size_t(d * learner.stride));
             point();
         }
@@ -71,12 +75,12 @@ class OnlineLearner {
     void set_classes(int64_t known) {
         const int64_t was = learner.classes, now = std::max<int64_t>(known, 2);
         const int64_t old = learner.stride, stride = now == 2 ? 1 : (now + 3) / 4 * 4;
-        auto wider = [&](const auto& v) {
+        auto wider = [&](const auto& v, double first = -1.0) {
             std::decay_t<decltype(v)> out(v.size() / size_t(old) * size_t(stride));
             if (untouched) return out;
             for_each_used(v.data(), v.size() / size_t(old), size_t(old), [&](size_t j, const double* from) {
                 double* to = out.data() + j * size_t(stride);
-                if (was == 2) to[0] = 0.0 - from[0], to[1] = from[0];
+                if (was == 2) to[0] = first * from[0] + 0.0, to[1] = from[0];
                 else if (now == 2) to[0] = from[1];
                 else std::copy(from, from + std::min(was, now), to);
             });
@@ -85,10 +89,13 @@ class OnlineLearner {
         if (stride != old) {
             Table w = wider(weights), ws = wider(sums);
             std::vector<double> b = wider(bias), bs = wider(bias_sums);
+            Table q = wider(confidences, 1.0);  // a confidence is the same for w and -w
+            std::vector<double> bq = wider(bias_confidences, 1.0);
             std::vector<double> norm2(size_t(stride), 0.0);
             for (int64_t c = 0; c < std::min(old, stride); ++c) norm2[c] = learner.norm2[c];
             if (was == 2) norm2[1] = norm2[0];
             weights.swap(w), bias.swap(b), sums.swap(ws), bias_sums.swap(bs), learner.norm2.swap(norm2);
+            confidences.swap(q), bias_confidences.swap(bq);
         }
         learner.classes = now;
         learner.stride = stride;
@@ -232,17 +239,19 @@ class OnlineLearner {
     // What an update can change, kept while it might fail.
     struct Backup {
         Learner learner;
-        std::vector<double> weights, sums, bias, bias_sums;
+        std::vector<double> weights, sums, confidences, bias, bias_sums, bias_confidences;
     };
     template <class Copy>
     void touched(Backup& b, Copy&& copy) {
         const auto stride = size_t(learner.stride);
-        b.weights.resize(size_t(x.stored) * stride);
-        b.sums.resize(average ? b.weights.size() : 0);
-        for (int64_t k = 0; k < x.stored; ++k) {
-            copy(&weights[size_t(x.indices[k]) * stride], &b.weights[size_t(k) * stride], stride);
-            if (average) copy(&sums[size_t(x.indices[k]) * stride], &b.sums[size_t(k) * stride], stride);
-        }
+        auto each = [&](auto& table, std::vector<double>& kept) {
+            kept.resize(size_t(x.stored) * stride);
+            for (int64_t k = 0; k < x.stored; ++k)
+                copy(&table[size_t(x.indices[k]) * stride], &kept[size_t(k) * stride], stride);
+        };
+        each(weights, b.weights);
+        if (average) each(sums, b.sums);
+        if (learner.adapts()) each(confidences, b.confidences);
     }
 
     // The only class so far turns out to be the second of two.
@@ -265,12 +274,16 @@ class OnlineLearner {
         const bool alone = labels.size() == 1;
         bool wrong = average && mistaken(one, y);
         const bool tie = alone && wrong && tied(one);
-        // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step.
+        // Up to 2^300 per row and 2^900 per weight vector no rule can reach 2^1024 in one step, and, up to
+        // 2^150 and 2^300, none that squares values or multiplies weights with them.
         const bool tiny = !learner.bias2 && x.largest > 0 && x.largest < 0x1p-290;
-        const bool risk = wide || tiny || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
+        const bool ordinary = !learner.adapts() || (x.largest < 0x1p150 && learner.current_norm < 0x1p300 &&
+                                                    learner.C > 0x1p-100 && learner.C < 0x1p100);
+        const bool risk =
+            wide || tiny || !ordinary || !(x.largest < 0x1p290) || !(learner.current_norm < 0x1p900);
         std::optional<Backup> before;
         if (risk) {
-            before = Backup{learner, {}, {}, bias, bias_sums};
+            before = Backup{learner, {}, {}, {}, bias, bias_sums, bias_confidences};
             touched(*before, [](double* here, double* kept, size_t n) { std::copy(here, here + n, kept); });
         }
         const int64_t mistakes_before = learner.mistakes, ties_before = learner.ties;
@@ -282,6 +295,7 @@ class OnlineLearner {
             touched(*before, [](double* here, double* kept, size_t n) { std::copy(kept, kept + n, here); });
             bias = before->bias;
             bias_sums = before->bias_sums;
+            bias_confidences = before->bias_confidences;
             const double radius = learner.radius;
             std::swap(learner, before->learner);
             point();
@@ -295,8 +309,8 @@ class OnlineLearner {
 
     // The current row, gathered, is of a class that precedes the only one so far.
     __attribute__((noinline)) void learn_second(PyObject* label, Py_hash_t hash) {
-        const auto unturned = std::make_tuple(learner, bias, bias_sums, mistakes);
-        const auto w = used_rows(weights), u = used_rows(sums);
+        const auto unturned = std::make_tuple(learner, bias, bias_sums, bias_confidences, mistakes);
+        const auto w = used_rows(weights), u = used_rows(sums), q = used_rows(confidences);
         const size_t room = weights.size();
         labels.push_back({nb::borrow(label), hash});
         std::swap(labels[0], labels[1]);
@@ -306,9 +320,10 @@ class OnlineLearner {
             learn_row(0);
         } catch (...) {
             labels.erase(labels.begin());
-            std::tie(learner, bias, bias_sums, mistakes) = unturned;
+            std::tie(learner, bias, bias_sums, bias_confidences, mistakes) = unturned;
             weights = Table(room), sums = Table(average ? room : 0);
-            put_rows(w, weights), put_rows(u, sums);
+            confidences = Table(learner.adapts() ? room : 0);
+            put_rows(w, weights), put_rows(u, sums), put_rows(q, confidences);
             point();
             throw;
         }
@@ -325,6 +340,7 @@ class OnlineLearner {
         learner.norm2.assign(1, 0.0);
         bias.assign(1, 0.0);
         if (average) bias_sums.assign(1, 0.0);
+        if (learner.adapts()) bias_confidences.assign(1, 0.0);
         if (classes) {
             for (nb::handle y : *classes) {
                 Py_hash_t hash = 0;
@@ -487,8 +503,9 @@ class OnlineLearner {
     // Memory of the weights and the table, without the names themselves.
     size_t bytes() const {
         size_t doubles = 0;
-        for (const auto* v : {&bias, &bias_sums, &mean, &mean_bias}) doubles += v->capacity();
-        for (const auto* v : {&weights, &sums}) doubles += v->capacity();
+        for (const auto* v : {&bias, &bias_sums, &bias_confidences, &mean, &mean_bias})
+            doubles += v->capacity();
+        for (const auto* v : {&weights, &sums, &confidences}) doubles += v->capacity();
         return sizeof *this + 8 * doubles + x.table.bytes();
     }
 
@@ -534,6 +551,7 @@ class OnlineLearner {
         };
         copy("weights", "bias", weights, bias);
         if (average) copy("weight_sums", "bias_sums", sums, bias_sums);
+        if (learner.adapts()) copy("confidences", "bias_confidences", confidences, bias_confidences);
 
         State s;
         nb::list all, names, aliases;
@@ -567,6 +585,7 @@ class OnlineLearner {
         s["largest_row"] = learner.largest_row;
         s["most_stored"] = learner.most_stored;
         s["wide"] = wide;
+        s["phi"] = learner.phi;
         nb::list norms;
         for (double v : learner.norm2) norms.append(v);
         s["norm2"] = norms;
@@ -624,6 +643,10 @@ class OnlineLearner {
             load("weight_sums", sums, learner.features);
             load("bias_sums", bias_sums, 1);
         }
+        if (learner.adapts()) {
+            load("confidences", confidences, learner.features);
+            load("bias_confidences", bias_confidences, 1);
+        }
         learner.visits = nb::cast<int64_t>(s["visits"]);
         learner.updates = nb::cast<int64_t>(s["updates"]);
         mistakes = nb::cast<int64_t>(s["mistakes"]);
@@ -632,7 +655,7 @@ class OnlineLearner {
         };
         ties = count("ties", 0);
         // Every mistake is an update, and for two rules every update a mistake.
-        const bool same = learner.rule <= Rule::normalized;
+        const bool same = learner.needs_mistake();
         learner.mistakes =
             count("learner_mistakes", same ? learner.updates : std::min(mistakes, learner.updates));
         learner.ties = count("learner_ties", 0);
@@ -644,6 +667,7 @@ class OnlineLearner {
         learner.largest_row = nb::cast<double>(s["largest_row"]);
         learner.most_stored = nb::cast<int64_t>(s["most_stored"]);
         wide = nb::cast<bool>(s["wide"]);
+        if (s.contains("phi")) learner.phi = nb::cast<double>(s["phi"]);
         size_t c = 0;
         for (nb::handle v : nb::cast<nb::list>(s["norm2"]))
             if (c < learner.norm2.size()) learner.norm2[c++] = nb::cast<double>(v);

@@ -11,7 +11,7 @@ struct PyLearner : Learner {
     using Sums = std::pair<Matrix, Vector<double>>;  // of weights and bias, for the average
     Matrix weights_array;
     Vector<double> bias_array;
-    std::optional<Sums> sums_arrays;
+    std::optional<Sums> sums_arrays, confidence_arrays;
     std::vector<Update> updates_made;
     InUse in_use{"the learner"};
 
@@ -32,6 +32,16 @@ struct PyLearner : Learner {
         bias_sums = sums ? sums->second.data() : nullptr;
         if (zero) norm2.assign(size_t(stride), 0.0);
         else measure_norm();
+    }
+
+    // The arrays of a rule that adapts: of weights and bias.
+    void set_confidences(const Sums& arrays) {
+        if (!adapts() || int64_t(arrays.first.shape(0)) != features ||
+            int64_t(arrays.first.shape(1)) != stride || int64_t(arrays.second.shape(0)) != stride)
+            throw std::invalid_argument("confidences do not fit the rule or the weights");
+        confidence_arrays = arrays;
+        confidences = arrays.first.data();
+        bias_confidences = arrays.second.data();
     }
 
     // The Frobenius norm; this also makes the filter's norms tight again.

@@ -6,7 +6,8 @@
 //   scores<V>(...)    4V class scores at once from weights stored feature by feature
 //   add(...)          w[j] = fl(w[j] + fl(step x[j])): element by element, so that no lane width,
 //                     thread or storage order can change a bit of the weights
-//   for_each(f)       f(j, x[j]) for every stored value
+//   for_each(f)       f(j, x[j]) for every stored value but zeros
+//   four(k), place(k) the stored values from the k-th, and a stored value's j
 //   on_grid()         whether every value is a multiple of 2^-10 (of a limited size)
 //   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
@@ -81,7 +82,10 @@ struct DenseRow {
     int64_t d;
     const T* ahead;  // a row to be read soon: fetched line by line while this one is summed
 
+    static constexpr bool kDense = true;
     int64_t stored() const { return d; }
+    NOVIKOFF_INLINE int64_t place(int64_t k) const { return k; }
+    NOVIKOFF_INLINE Vec four(int64_t k) const { return load4(x + k); }
     bool valid(int64_t) const { return true; }
 
     NOVIKOFF_INLINE double dot(const double* w) const {
@@ -192,7 +196,10 @@ struct SparseRow {
     int64_t n_ahead = 0;
     bool distinct = false;  // known to be so, in whatever order; otherwise they must increase
 
+    static constexpr bool kDense = false;
     int64_t stored() const { return n; }
+    NOVIKOFF_INLINE int64_t place(int64_t k) const { return int64_t(index[k]); }
+    NOVIKOFF_INLINE Vec four(int64_t k) const { return load4(x + k); }
 
     NOVIKOFF_INLINE bool valid(int64_t d) const {
         if (n == 0) return true;

@@ -28,6 +28,7 @@ from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
+from novikoff.parameters.linear import VARIANCE_RULES
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.scoring import Tally
 from novikoff.training.examples import Batch
@@ -38,7 +39,7 @@ from novikoff.training.riffle import Order, Riffle
 from novikoff.training.streaming import Learned, fit
 from novikoff.training.weights import Model, Scorer, Settings, width
 
-USES_C = ("pa1", "pa2")
+USES_C = ("pa1", "pa2", *VARIANCE_RULES)
 MEASURED = ("standard", "maxabs")
 MAX_MEMORY = 1 << 30
 

@@ -29,6 +29,7 @@ from novikoff.cli.options import (
     UsageError,
     option,
 )
+from novikoff.parameters.linear import RULES
 from support.commands import run, run_any, usage_error
 
 EVERY = [(name,) for name in app.COMMANDS if name != "tag"] + [("tag", name) for name in app.GROUPS["tag"]]
@@ -106,7 +107,7 @@ def test_what_is_no_option_is_a_file():
         (["x", "-qx"], "No such option: -x"),
         (["x", "--quiet=3"], "--quiet option does not take a value"),
         (["x", "--epochs"], "--epochs option requires 1 argument"),
-        (["x", "--epochs", "2.5"], "--epochs: '2.5' is not possible: expected a whole number ≥ 1."),
+        (["x", "--epochs", "2.5"], "--epochs: '2.5' is not possible: expected 'auto' or a whole number ≥ 1."),
         (["x", "--margin", "nan"], "--margin: nan is not possible: expected a number ≥ 0."),
         (["x", "--label", ""], "--label: '' is not possible: expected a column."),
         (
@@ -245,7 +246,7 @@ def test_without_a_command_help_is_an_error():
         (["--traceback", "ev"], ["evaluate"]),
         (["--completion", ""], ["bash", "zsh", "fish"]),
         (["--comp"], ["--completion"]),
-        (["fit", "x.svm", "--rule", ""], ["perceptron", "normalized", "margin", "pa", "pa1", "pa2"]),
+        (["fit", "x.svm", "--rule", ""], list(RULES)),
         (["fit", "--rule", "=", "pa"], ["pa", "pa1", "pa2"]),
         (["fit", "--ties", "="], ["positive", "mistake"]),
         (["fit", "--no-"], ["--no-intercept", "--no-header"]),

@@ -10,6 +10,7 @@ import novikoff
 from novikoff import checker, theory
 from novikoff.checker import Refused
 from novikoff.data.labels import Renaming
+from novikoff.parameters.linear import RULES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -133,10 +134,9 @@ def with_infinity(place, value):
 
 
 def learners():
-    rules = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
     yield from (
         novikoff.Perceptron(rule, average=average, fit_intercept=bias, order="cyclic", max_epochs=1)
-        for rule in rules
+        for rule in RULES
         for average, bias in ((False, False), (True, True))
     )
     yield novikoff.VotedPerceptron(fit_intercept=False, order="cyclic", max_epochs=1)
@@ -166,7 +166,7 @@ def test_infinity_is_no_number(place, value):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_infinity_in_a_later_call(value, sparse):
     form = sp.csr_array if sparse else np.array
-    for rule in ("perceptron", "margin", "pa"):
+    for rule in ("perceptron", "margin", "pa", "arow", "scw"):
         model = novikoff.Perceptron(rule, fit_intercept=False)
         model.partial_fit(form([[1e300]]), [1], classes=[0, 1])
         with pytest.raises(ValueError, match=r"contains (infinity|NaN)"):

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import novikoff
 from fuzzers.mutation import Rng, extreme, one_of
 from novikoff import checker, theory
+from novikoff.parameters.linear import RULES
 
 KINDS = ("f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "longdouble", "bool", "O")
 INDICES = ("int32", "int64", "int16", "int8", "uint8", "uint16", "uint32", "uint64")
@@ -23,7 +24,7 @@ TOLD = (ValueError, TypeError)
 
 def estimators(rng: Rng) -> Any:
     common = {"max_epochs": int(rng.integers(1, 4)), "random_state": 0}
-    rule = one_of(rng, ("perceptron", "normalized", "margin", "pa", "pa1", "pa2"))
+    rule = one_of(rng, RULES)
     kernel = one_of(rng, ("linear", "poly", "rbf", "laplacian", "cosine", "chi2", "monotone_conjunction"))
     order = one_of(rng, ("cyclic", "shuffle"))
     policy = one_of(rng, ("projectron", "projectron++", "forgetron", "oldest", "random"))

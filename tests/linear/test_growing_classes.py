@@ -30,7 +30,7 @@ from novikoff.kernel import budget_streaming
 from novikoff.kernel.settings import KernelSettings
 from novikoff.parameters.common import TIES
 from novikoff.parameters.kernel import KERNEL_PARAMETERS
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import RULES, STEP_RULES
 from novikoff.reference.budget import POLICIES
 from novikoff.training import streaming
 from novikoff.training.loop import train
@@ -177,7 +177,9 @@ def test_all_ways_agree(rule, ties, data, average, bias, seed, block_size):
     assert learned.classes.tolist() == [-1, 1]
 
 
-@given(two_classes(), st.sampled_from(RULES), st.sampled_from(TIES), st.booleans(), st.integers(0, 10**6))
+@given(
+    two_classes(), st.sampled_from(STEP_RULES), st.sampled_from(TIES), st.booleans(), st.integers(0, 10**6)
+)
 def test_votes_agree(data, rule, ties, bias, seed):
     X, y = data
     how = {"rule": rule, "ties": ties, "fit_intercept": bias}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novikoff import _core
 from novikoff.linear.online import OnlinePerceptron
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import PHI, RULES, VARIANCE_RULES
 
 
 def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, C=1.0, fit_intercept=True):
@@ -19,8 +19,10 @@ def in_bulk(X, y, classes, rule, *, average=False, ties="positive", margin=0.0, 
     columns = 1 if classes == 2 else (classes + 3) // 4 * 4
     w, b = np.zeros((X.shape[1], columns)), np.zeros(columns)
     u, v = sums = (np.zeros_like(w), np.zeros_like(b))
-    rule = _core.Rule(rule, ties == "mistake", margin, C, float(fit_intercept))
-    learner = _core.Learner(classes, w, b, rule, sums if average else None)
+    how = _core.Rule(rule, ties == "mistake", margin, C, float(fit_intercept), PHI)
+    learner = _core.Learner(classes, w, b, how, sums if average else None)
+    if rule in VARIANCE_RULES:
+        learner.set_confidences((np.zeros_like(w), np.zeros_like(b)))
     examples = _core.Examples(_core.Rows(X), np.asarray(y, np.int32))
     problem, _ = _core.epoch(learner, examples, 0, len(X), True)
     if problem:

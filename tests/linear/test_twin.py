@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, _core
 from novikoff.data.arrays import rows_of
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import RULES, VARIANCE_RULES
 from novikoff.reference.linear import Twin
 from novikoff.training import linear as training
 from novikoff.training.weights import Model, Settings
@@ -21,7 +21,7 @@ rules = st.sampled_from(RULES)
 
 
 def settings(twin: Twin, average=True) -> Settings:
-    return Settings(twin.rule, twin.ties, twin.margin, twin.C, twin.bias_square, average)
+    return Settings(twin.rule, twin.ties, twin.margin, twin.C, twin.bias_square, average, phi=twin.phi)
 
 
 def native(X, y, twin: Twin, order, weights=None, epochs=1):
@@ -41,9 +41,8 @@ def overflows(twin: Twin, visit) -> bool:
             visit()
         except (ValueError, OverflowError):
             return True
-        return not all(
-            np.isfinite(a).all() for a in (twin.weights, twin.bias, twin.weight_sums, twin.bias_sums)
-        )
+        learned = (twin.weights, twin.bias, twin.weight_sums, twin.bias_sums)
+        return not all(np.isfinite(a).all() for a in (*learned, twin.confidences, twin.bias_confidences))
 
 
 def assert_same(model: Model, twin: Twin):
@@ -54,6 +53,9 @@ def assert_same(model: Model, twin: Twin):
     assert learner.native.step_sum == twin.step_sum
     np.testing.assert_array_equal(learner.weights[:, :k].T, twin.weights)
     np.testing.assert_array_equal(learner.bias[:k], twin.bias)
+    if twin.rule in VARIANCE_RULES:
+        np.testing.assert_array_equal(learner.confidences[:, :k].T, twin.confidences)
+        np.testing.assert_array_equal(learner.bias_confidences[:k], twin.bias_confidences)
     mean, bias = learner.averaged()
     expected = twin.average()
     np.testing.assert_array_equal(mean[:, :k].T, expected[0])
@@ -66,6 +68,7 @@ twins = st.fixed_dictionaries(
         "ties": st.sampled_from(["positive", "mistake"]),
         "margin": st.sampled_from([0.0, 0.5, 2.0, 1 / 3]),
         "C": st.sampled_from([1.0, 0.1, 7.0]),
+        "phi": st.sampled_from([1.0, 0.5244005127080409, 1.2815515655446004]),
         "bias_square": st.sampled_from([0.0, 1.0, 0.25, 0.1 * 0.1]),
     }
 )

@@ -35,7 +35,7 @@ SIGNATURES = {
     "Perceptron": (
         "(rule='perceptron', *, average=False, fit_intercept=True, intercept_scaling=1.0, "
         "max_epochs=1000, order='shuffle', random_state=None, ties='positive', margin=0.0, C=1.0, "
-        "multiclass='joint', class_weight=None, early_stopping=False, validation_fraction=0.1, "
+        "eta=0.9, multiclass='joint', class_weight=None, early_stopping=False, validation_fraction=0.1, "
         "n_epochs_no_change=5, warm_start=False, n_jobs=None, verbose=0, callback=None, rounding='never')"
     ),
     "VotedPerceptron": (
@@ -54,7 +54,7 @@ SIGNATURES = {
     ),
     "OnlinePerceptron": (
         "(rule='perceptron', average=False, fit_intercept=True, classes=None, hash_bits=None, seed=0, *, "
-        "margin=0.0, C=1.0, ties='positive')"
+        "margin=0.0, C=1.0, eta=0.9, ties='positive')"
     ),
     "KernelPerceptron": (
         "(kernel='rbf', *, gamma='scale', degree=3, coef0=1.0, kernel_params=None, predict_with=None, "

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from novikoff import Perceptron, Pocket, StructuredPerceptron, VotedPerceptron, _core
 from novikoff.data.arrays import rows_of
+from novikoff.parameters.linear import RULES
 from novikoff.reference.digest import digest as plain_digest
 from novikoff.theory import bounds, max_margin
 from novikoff.training.ledger import (
@@ -416,7 +417,6 @@ def test_an_online_model_keeps_counts_and_no_rows():
 
 
 # ---- whatever is stated holds ------------------------------------------------------------------------
-RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 
 
 def drawn_rows(rng, n, d):

@@ -15,13 +15,12 @@ from safetensors.numpy import save as save_arrays
 from novikoff import Perceptron, open_source
 from novikoff.data.labels import Renaming, StreamClasses
 from novikoff.data.sources.cache import cache_path, cached
+from novikoff.parameters.linear import RULES
 from novikoff.training import streaming
 from novikoff.training.checkpoint import Checkpoint
 from novikoff.training.plan import Plan
 from novikoff.training.weights import Settings
 from support.rows import libsvm
-
-RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
 
 
 def rows(seed=0, n=200, d=12, classes=2, values=None):

@@ -37,7 +37,7 @@ COLUMNS = (
 )
 LABELS = ("classes", "positive", "relabel")
 DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # define mistakes and margins
-LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "multiclass", "class_weight", "scale")
+LEARNING = ("rule", "average", *DECISIONS, "margin", "C", "eta", "multiclass", "class_weight", "scale")
 PASSES = (
     *("max_epochs", "order", "random_state", "early_stopping", "validation_fraction"),
     "n_epochs_no_change",
@@ -152,7 +152,7 @@ READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number
 
 def _kind(parameter: Parameter) -> type:
     """The type of a parameter's value: the first of which the table accepts an example."""
-    for kind, examples in ((bool, (True,)), (float, (0.5, 1.5)), (int, (1, 2))):
+    for kind, examples in ((bool, (True,)), (float, (0.5, 0.75, 1.5)), (int, (1, 2))):
         if any(map(parameter.legal, examples)):
             return kind
     return str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from os import PathLike, fspath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +12,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.labels import precedes
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import LINEAR_PARAMETERS, PHI, VARIANCE_RULES, phi_of
 from novikoff.parameters.parameter import (
     DEFAULT,
     check_parameters,
@@ -74,12 +74,13 @@ class OnlinePerceptron(_core.OnlineLearner):
     sorted; other labels keep their order of appearance. While only one class is known, it is learned as the
     first: w = 0 predicts the second, so its first example is a mistake. If it turns out to be the second,
     because a smaller number appears, the model becomes as if both had been declared: w = 0 without mistakes
-    for the rules 'perceptron' and 'normalized', because ties were right; −w for other rules, and with
-    ``ties="mistake"``. Until then `predict_one` returns the only class and `score_one` returns 0, while the
-    weights and counts are those of the first class. A model file of an earlier version that knows one class
-    has visits of it, and w = 0. When a third class appears, w becomes (−w, +w, 0), as the joint rule of three
-    classes would have it after the same updates: the score s of the two classes becomes −s and +s,
-    `score_one` returns a dict, and a tie, which predicted the second class before, goes to the lowest class.
+    for the rules 'perceptron', 'normalized' and 'second-order', because ties were right; −w for other rules,
+    and with ``ties="mistake"``. Until then `predict_one` returns the only class and `score_one` returns 0,
+    while the weights and counts are those of the first class. A model file of an earlier version that knows
+    one class has visits of it, and w = 0. When a third class appears, w becomes (−w, +w, 0), as the joint
+    rule of three classes would have it after the same updates: the score s of the two classes becomes −s and
+    +s, `score_one` returns a dict, and a tie, which predicted the second class before, goes to the lowest
+    class. A weight's variance stays as it is, of −w and of +w alike.
     Later classes start at 0. Labels that are equal in Python (1, 1.0, True) are one class.
 
     *Equal to batch learning.* Decisions are exact, so the same rows in the same order, with the same declared
@@ -116,6 +117,7 @@ class OnlinePerceptron(_core.OnlineLearner):
     _: KW_ONLY
     margin: float = DEFAULT
     C: float = DEFAULT
+    eta: float = DEFAULT
     ties: str = DEFAULT
 
     def __post_init__(self) -> None:
@@ -127,6 +129,7 @@ class OnlinePerceptron(_core.OnlineLearner):
                 float(self.margin),
                 float(self.C),
                 float(bool(self.fit_intercept)),
+                phi_of(self.eta),
             ),
             precedes,
             bool(self.average),
@@ -249,7 +252,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         self._check_two()
         from novikoff.linear.perceptron import Perceptron
 
-        names = ("rule", "average", "fit_intercept", "margin", "C", "ties")
+        names = ("rule", "average", "fit_intercept", "margin", "C", "eta", "ties")
         params = {name: getattr(self, name) for name in names}
         return Perceptron._from_model(
             params, self._model(), labels_array(self.classes_), self.feature_names_in_
@@ -260,14 +263,13 @@ class OnlinePerceptron(_core.OnlineLearner):
         from novikoff.training.ledger import Ledger
         from novikoff.training.weights import Model, Settings  # here: it loads SciPy, streams do not
 
-        model = Model(len(self.classes_), self.n_features_in_, Settings.of(self))
         state = self._get_state()
+        settings = replace(Settings.of(self), phi=state["phi"])
+        model = Model(len(self.classes_), self.n_features_in_, settings)
         (learner,) = model.learners
-        for name in ("weights", "bias", "weight_sums", "bias_sums"):
-            held = getattr(learner, name)
-            if held is not None:
-                values = np.asarray(state[name])
-                held.reshape(len(values), -1)[:, : values.shape[1]] = values
+        for name in (name for names in settings.tables() for name in names):
+            values = np.asarray(state[name])
+            getattr(learner, name).reshape(len(values), -1)[:, : values.shape[1]] = values
         for name in ("visits", "updates", "most_stored", *_MEASURES, *_OUTWARD):
             setattr(learner.native, name, state[name])
         learner.native.mistakes = state["learner_mistakes"]  # of w: the bounds are on these
@@ -291,11 +293,13 @@ class OnlinePerceptron(_core.OnlineLearner):
 
         params, state = plain_parameters(self.get_params(), self.classes_), self._get_state(sparse=True)
         arrays: dict[str, Any] = names_state(state["names"])
-        for table, bias in (("weights", "bias"), ("weight_sums", "bias_sums")):
+        for table, bias in _TABLES:
             if table in state:
                 arrays |= pack_used(table, self.n_features_in_, *state[table]) | pack_rows(bias, state[bias])
         counts = (*_COUNTS, *_LATER_COUNTS, *_MEASURES, *_OUTWARD)
         facts = {name: state[name] for name in ("classes", *counts, "wide", "norm2")}
+        if state["phi"] != PHI:
+            facts["phi"] = state["phi"]
         write_file(path, {"parameters": params, "state": facts}, arrays, "online")
 
     @classmethod
@@ -331,6 +335,7 @@ class OnlinePerceptron(_core.OnlineLearner):
         return parameter_repr(self)
 
 
+_TABLES = (("weights", "bias"), ("weight_sums", "bias_sums"), ("confidences", "bias_confidences"))
 _COUNTS = ("visits", "updates", "mistakes", "most_stored")
 _LATER_COUNTS = ("ties", "learner_mistakes", "learner_ties")  # missing in older files
 _MEASURES = ("step_sum", "radius", "largest_row")
@@ -349,10 +354,10 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     n = len(names) if model.hash_bits is None else 1 << model.hash_bits
     k = 1 if len(labels) <= 2 else len(labels)
     state: dict[str, Any] = {"classes": labels, "names": names, "aliases": []}
-    for name, rows in {"weights": n, "bias": 1, "weight_sums": n, "bias_sums": 1}.items():
-        if model.average or not name.endswith("sums"):
-            used, values = rows_from_state(name, arrays, rows, k)
-            state[name] = values if used is None else (used, values)
+    tables = _TABLES[: 1 + model.average] + _TABLES[2:] * (model.rule in VARIANCE_RULES)
+    for name, rows in [(name, rows) for pair in tables for name, rows in zip(pair, (n, 1), strict=True)]:
+        used, values = rows_from_state(name, arrays, rows, k)
+        state[name] = values if used is None else (used, values)
     state |= {name: count(facts, name) for name in _COUNTS} | {
         name: number(facts, name, 0.0) for name in _MEASURES
     }
@@ -366,4 +371,5 @@ def _state(model: OnlinePerceptron, facts: dict[str, Any], arrays: dict[str, NDA
     norms = fact(facts, "norm2", list)
     if not all(type(v) is float and v >= 0 for v in norms):
         raise ValueError("norm2 is not a list of numbers ≥ 0")
+    state["phi"] = number(facts, "phi", 0.0) if "phi" in facts else PHI
     return state | {"norm2": norms, "wide": fact(facts, "wide", bool)}

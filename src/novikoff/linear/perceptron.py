@@ -99,6 +99,7 @@ class Perceptron(LinearClassifier):
     ties: str = DEFAULT
     margin: float = DEFAULT
     C: float = DEFAULT
+    eta: float = DEFAULT
     multiclass: str = DEFAULT
     class_weight: Any = DEFAULT
     early_stopping: bool = DEFAULT

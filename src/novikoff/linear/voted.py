@@ -12,7 +12,7 @@ from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.updates import Counts, UpdateSequence
 from novikoff.linear.voted_model import VotedModel
-from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
+from novikoff.parameters.linear import VOTED_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
 from novikoff.proof.asked import ask
 from novikoff.training import linear as training
@@ -23,7 +23,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings
 
 
-@with_parameters(PERCEPTRON_PARAMETERS)
+@with_parameters(VOTED_PARAMETERS)
 class VotedPerceptron(PerceptronClassifier):
     """The voted perceptron of Freund and Schapire (1999), with averaged and last weights from the same fit.
 
@@ -250,7 +250,7 @@ class VotedPerceptron(PerceptronClassifier):
         with turns_of(self).reading:
             check_is_fitted(self)
             self._check_two()
-            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
             return VotedModel(
                 self._model,
                 self._sequence,
@@ -276,7 +276,7 @@ class VotedPerceptron(PerceptronClassifier):
         """The class of each row, as `predict_with` says."""
         with turns_of(self).reading:
             X = self._checked(X)
-            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._label(self._linear().predict(X, self.n_jobs))
             return self._label(self._sequence.decide(X, self.n_jobs)[0])
@@ -289,7 +289,7 @@ class VotedPerceptron(PerceptronClassifier):
         """
         with turns_of(self).reading:
             X = self._checked(X)
-            PERCEPTRON_PARAMETERS["predict_with"].check(self.predict_with)
+            VOTED_PARAMETERS["predict_with"].check(self.predict_with)
             if self.predict_with != "voted":
                 return self._score(self._linear().scores(X, self.n_jobs))
             return self._score(self._sequence.decide(X, self.n_jobs)[1])

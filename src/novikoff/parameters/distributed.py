@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from novikoff.parameters.common import PARAMETERS
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import STEP_PARAMETERS
 from novikoff.parameters.parameter import Parameter, is_name, none_or, one_of, table, whole
 from novikoff.parameters.tagging import TAGGER_PARAMETERS
 
@@ -39,7 +39,7 @@ CLUSTER_PARAMETERS = table(
 )
 
 DISTRIBUTED_PARAMETERS = (
-    LINEAR_PARAMETERS
+    STEP_PARAMETERS
     | CLUSTER_PARAMETERS
     | table(
         replace(

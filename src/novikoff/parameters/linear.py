@@ -18,7 +18,10 @@ from novikoff.parameters.parameter import (
     whole,
 )
 
-RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")
+STEP_RULES = ("perceptron", "normalized", "margin", "pa", "pa1", "pa2")  # they add τ·y·x
+VARIANCE_RULES = ("arow", "scw", "second-order")  # they add τ·y·Σx, with a variance for each weight
+RULES = STEP_RULES + VARIANCE_RULES
+PHI = 1.2815515655446004  # Φ⁻¹ of the default η
 DRAWN_ORDERS = ("shuffle", "riffle", "cyclic", "draw")
 
 LINEAR_PARAMETERS = PARAMETERS | table(
@@ -27,7 +30,9 @@ LINEAR_PARAMETERS = PARAMETERS | table(
         "perceptron",
         "The step τ in w ← w + τ·y·x. 'perceptron': 1 at a mistake. 'normalized': 1/‖x‖ at a mistake, "
         "where the norm of a row includes its bias coordinate. 'margin': 1 whenever y·s ≤ `margin`. "
-        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1.",
+        "'pa', 'pa1', 'pa2': the passive-aggressive steps, whenever y·s < 1. 'arow', 'scw', 'second-order': "
+        "each weight has a variance, which shrinks as it is learned, and steps in proportion; one or few "
+        "epochs, and columns of any size.",
         *one_of(*RULES),
     ),
     Parameter(
@@ -41,8 +46,17 @@ LINEAR_PARAMETERS = PARAMETERS | table(
     Parameter(
         "C",
         1.0,
-        "Aggressiveness: the largest step of 'pa1'; for 'pa2' a smaller C gives smaller steps.",
+        "Aggressiveness: the largest step of 'pa1' and 'scw'; a smaller C gives smaller steps of 'pa2' and "
+        "'arow' (r = 1/C), and slower variances of 'second-order' (a = 1/C).",
         *number(0, strict=True),
+    ),
+    Parameter(
+        "eta",
+        0.9,
+        "η of the 'scw' rule: the probability, for weights drawn by their variances, with which a row shall "
+        "be right after its update.",
+        "a number between 0.5 and 1, both excluded",
+        lambda v: is_number(0.5, strict=True)(v) and v < 1,
     ),
     Parameter(
         "class_weight",
@@ -85,6 +99,23 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
         *auto_or(BOOLEAN),
     ),
 )
+
+# Votes and mixtures are of sums of τ·y·x.
+_STEPS = table(
+    replace(
+        LINEAR_PARAMETERS["rule"],
+        help=LINEAR_PARAMETERS["rule"].help.partition(" 'arow'")[0],
+        expected=one_of(*STEP_RULES)[0],
+        legal=one_of(*STEP_RULES)[1],
+        choices=STEP_RULES,
+    ),
+    replace(
+        LINEAR_PARAMETERS["C"],
+        help="Aggressiveness: the largest step of 'pa1'; for 'pa2' a smaller C gives smaller steps.",
+    ),
+)
+STEP_PARAMETERS = LINEAR_PARAMETERS | _STEPS
+VOTED_PARAMETERS = PERCEPTRON_PARAMETERS | _STEPS
 
 POCKET_PARAMETERS = LINEAR_PARAMETERS | table(
     Parameter(
@@ -136,3 +167,16 @@ WINNOW_PARAMETERS = PARAMETERS | table(
         *BOOLEAN,
     ),
 )
+
+
+def phi_of(eta: float) -> float:
+    """Φ⁻¹(η), the number of standard deviations that the 'scw' rule asks for.
+
+    Its last digit depends on the machine's logarithm, so it is computed once and stored in the model.
+
+    >>> phi_of(0.9) == PHI
+    True
+    """
+    from statistics import NormalDist
+
+    return PHI if eta == LINEAR_PARAMETERS["eta"].default else NormalDist().inv_cdf(float(eta))

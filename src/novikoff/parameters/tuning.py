@@ -71,7 +71,8 @@ TUNING_PARAMETERS = table(
     Parameter(
         "Cs",
         (1.0,),
-        "Tuning: the values of C to try for the rules 'pa1' and 'pa2', separated by commas.",
+        "Tuning: the values of C to try for the rules that use it: 'pa1', 'pa2', 'arow', 'scw' and "
+        "'second-order'; separated by commas.",
         "numbers > 0, separated by commas",
         are_all(is_number(0, strict=True)),
     ),

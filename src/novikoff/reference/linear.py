@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.reference.second_order import SECOND_ORDER, arow, scw, spread, variances
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -61,6 +63,7 @@ class Twin:
     margin: float = 0.0
     C: float = 1.0
     bias_square: float = 1.0
+    phi: float = 1.0
     visits: int = 0
     mistakes: int = 0
     updates: int = 0
@@ -73,6 +76,8 @@ class Twin:
         self.bias: Floats = np.zeros(rows)
         self.weight_sums: Floats = np.zeros((rows, self.features))
         self.bias_sums: Floats = np.zeros(rows)
+        self.confidences: Floats = np.zeros((rows, self.features))  # of the rules with variances
+        self.bias_confidences: Floats = np.zeros(rows)
 
     def score(self, x: Floats, c: int) -> Fraction:
         return exact_dot(self.weights[c], x) + Fraction(float(self.bias[c]))
@@ -114,6 +119,11 @@ class Twin:
         """One example: decide, and update if the rule requires it."""
         d, rival = self.difference(x, y)
         mistake = d < 0 or (d == 0 and self.tie_hurts(y, rival))
+        if self.rule in SECOND_ORDER:
+            self._adapt(i, x, y, rival, d, mistake, weight)
+            self.mistakes += mistake
+            self.visits += 1
+            return
         update = {"margin": d <= Fraction(self.margin), "pa": d < 1, "pa1": d < 1, "pa2": d < 1}.get(
             self.rule, mistake
         )
@@ -132,6 +142,52 @@ class Twin:
             self.step_sum += base
             self.record.append((i, tau))
         self.visits += 1
+
+    def _adapt(
+        self, i: int, x: Floats, y: int, rival: int, d: Fraction, mistake: bool, weight: float
+    ) -> None:
+        """An update by a rule with variances, if it requires one."""
+        k, squares = self.C * weight, x * x
+        moves = [(0, 1.0 if y else -1.0)] if self.classes == 2 else [(y, 1.0), (rival, -1.0)]
+        bias_square = np.array([self.bias_square])
+
+        def v() -> float:
+            spreads = (
+                spread(variances(self.confidences[c]), squares)
+                + spread(variances(self.bias_confidences[c : c + 1]), bias_square)
+                for c, _ in moves
+            )
+            return rounded(sum(spreads, Fraction(0)))
+
+        match self.rule:
+            case "arow":
+                update = d < 1
+                alpha, gain = arow(rounded(1 - d), v(), k) if update else (0.0, 0.0)
+            case "scw":
+                reach = self.phi * math.sqrt(v())
+                update = reach == math.inf or d < Fraction(reach)
+                alpha, gain = scw(rounded(d), v(), k, self.phi) if update else (0.0, 0.0)
+            case _:
+                update, alpha, gain = mistake, weight, k
+        if not update:
+            return
+        for c, sign in moves:
+            w, b, sigma = self.weights[c], self.bias[c], variances(self.confidences[c])
+            sigma_bias = variances(self.bias_confidences[c])
+            self.confidences[c] += gain * squares
+            self.bias_confidences[c] += gain * self.bias_square
+            step = bias_step = sign * alpha
+            if self.rule == "second-order":
+                sigma, sigma_bias = variances(self.confidences[c]), variances(self.bias_confidences[c])
+                step, bias_step = step - k * (w * x), bias_step - k * b
+            move, bias_move = step * (sigma * x), bias_step * (sigma_bias * self.bias_square)
+            self.weights[c] = w + move
+            self.bias[c] = b + bias_move
+            self.weight_sums[c] += self.visits * move
+            self.bias_sums[c] += self.visits * bias_move
+        self.updates += 1
+        self.step_sum += 1.0 if self.rule == "second-order" else alpha
+        self.record.append((i, alpha))
 
     def epoch(self, X: npt.NDArray[Any], y: npt.NDArray[Any], order: Any = None, weights: Any = None) -> None:
         """One visit to every row of `order`."""

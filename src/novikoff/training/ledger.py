@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from novikoff import _core
+from novikoff.parameters.linear import VARIANCE_RULES
 
 MODULUS = 1 << 64
 INDEPENDENT = (
@@ -23,6 +24,7 @@ INDEPENDENT = (
     "riffle",
 )  # of the rows: every one is visited once
 
+NO_THEOREM = "no theorem is known that covers this rule with a variance for each weight"
 STARTED_ELSEWHERE = "the run started from given weights, and the theorem needs w = 0"
 UNKNOWN_ROWS = "the training rows of the model are unknown"
 OTHER_ROWS = "the model was also trained on other rows"
@@ -139,6 +141,8 @@ class Ledger(NamedTuple):
 
         The theorem is about `rows`; without them, about all rows learned from.
         """
+        if rule in VARIANCE_RULES:
+            return NO_THEOREM
         if not self.from_zero:
             return STARTED_ELSEWHERE
         if rule.startswith("pa") and self.weighted:

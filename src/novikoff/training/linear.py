@@ -45,7 +45,7 @@ from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Wei
 
 TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
-PASSIVE_AGGRESSIVE = ("pa", "pa1", "pa2")
+MAY_GO_ON = ("pa", "pa1", "pa2", "arow", "scw")  # their updates may never end
 
 
 Outcome = tuple[str, int]  # a problem ("": none) and its row
@@ -240,16 +240,12 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
         self.settled_at = settled(model, self.began)
         self.began = {}
         epoch = self._counted(len(self.settled_at) == len(model.learners))
-        if (
-            self.plan.is_open_ended
-            and model.settings.rule in PASSIVE_AGGRESSIVE
-            and not epoch.counts["mistakes"]
-        ):
+        if self.plan.is_open_ended and model.settings.rule in MAY_GO_ON and not epoch.counts["mistakes"]:
             return epoch._replace(converged=self._is_right())
         return epoch
 
     def _is_right(self) -> bool:
-        """Whether the last weights make no mistake: passive-aggressive updates go on without one."""
+        """Whether the last weights make no mistake: some rules go on updating without one."""
         return not any(
             smallest(self.model, self.examples, learner, k).wrong
             for k, learner in enumerate(self.model.learners)
@@ -332,10 +328,8 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
     def restore(self, snapshot: Model) -> None:
         self.dropped = self.model.total("updates") - snapshot.total("updates")
         for learner, source in zip(self.model.learners, snapshot.learners, strict=True):
-            for name in ("weights", "bias", "weight_sums", "bias_sums"):
-                mine, theirs = getattr(learner, name), getattr(source, name)
-                if mine is not None:
-                    mine[...] = theirs
+            for name in (name for names in learner.settings.tables() for name in names):
+                getattr(learner, name)[...] = getattr(source, name)
             learner.native.visits, learner.native.step_sum = source.native.visits, source.native.step_sum
             learner.reset_norm()
 

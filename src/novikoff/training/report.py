@@ -102,7 +102,7 @@ class Report(Shown):
     radius: float
     margin: float
     margin_upper: float
-    bound: str  # empty if none holds: with a budget
+    bound: str  # empty if none is known to hold: with a budget, or a rule with variances
     bound_lower: float
     bound_upper: float
     training_errors: int | None
@@ -276,7 +276,8 @@ class Report(Shown):
 
     def _bound(self, count: str) -> str:
         if not self.bound:
-            return "none: Novikoff's proof needs every update, and a budget removes or projects some"
+            budget = "Novikoff's proof needs every update, and a budget removes or projects some"
+            return f"none: {self.missing or budget}"
         if self.missing:
             return f"{self.bound} is not stated: {self.missing}"
         if self._none_separates():

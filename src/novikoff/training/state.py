@@ -13,7 +13,7 @@ from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
 from novikoff.outward import at_most
 from novikoff.parameters.common import AUTO, MULTICLASS, TIES
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import PHI, RULES
 from novikoff.training.ledger import Ledger
 from novikoff.training.run import Proof, Record, Run
 from novikoff.training.tally import Score
@@ -39,16 +39,14 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
         "n_features": model.n_features,
         "from_zero": model.from_zero,
         "ledger": model.ledger.facts(),
-        "settings": asdict(model.settings),
+        "settings": {k: v for k, v in asdict(model.settings).items() if k != "phi" or v != PHI},
         "parts": parts,
     }
     if model.settings.average == AUTO:
         facts["last_are_right"] = model.last_are_right
     arrays: Arrays = {}
     used = model.used()
-    for weights, bias in [("weights", "bias"), ("weight_sums", "bias_sums")][
-        : 1 + bool(model.settings.average)
-    ]:
+    for weights, bias in model.settings.tables():
         arrays |= data_state.pack_columns(weights, columns(model, weights), used)
         arrays[bias] = np.stack(columns(model, bias))
     return facts, arrays
@@ -65,7 +63,7 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     counts = checks.fact(facts, "parts", list)
     if len(counts) != parts or not all(isinstance(part, dict) for part in counts):
         raise ValueError(f"parts has {len(counts)} entries, expected {parts}")
-    arrays_of = [("weights", "bias"), ("weight_sums", "bias_sums")][: 1 + bool(how.average)]
+    arrays_of = how.tables()
     for _, bias in arrays_of:  # small arrays are checked before large ones are allocated
         checks.array(arrays, bias, np.float64, (k,))
     held = [data_state.rows_from_state(weights, arrays, n_features, k)[0] for weights, _ in arrays_of]
@@ -143,6 +141,7 @@ def settings(facts: Facts) -> Settings:
         bias_square=checks.finite(facts, "bias_square"),
         average=AUTO if facts["average"] == AUTO else checks.fact(facts, "average", bool),
         multiclass=checks.choice(facts, "multiclass", MULTICLASS),
+        phi=checks.finite(facts, "phi"),
     )
 
 

@@ -90,6 +90,8 @@ def theorem(
 def _bound(model: Model, run: Run) -> tuple[str, float, float]:
     """The name of the rule's theorem, and the bracket of its bound from the margins, rounded outward."""
     settings = model.settings
+    if settings.has_variances:
+        return "", 0.0, math.inf
     parts = model.n_classes if model.apart else 1
     copies = 2 if model.moves_two else 1
     low, high = model.radius_square()

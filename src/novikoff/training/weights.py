@@ -23,7 +23,7 @@ from novikoff.data.threads import results, threads
 from novikoff.data.zero_tables import Indices, copied, is_large, side_by_side, spread, used_rows, zeros
 from novikoff.outward import LARGEST, UNIT, Enclosure, enclosed_square, root_up
 from novikoff.parameters.common import AUTO
-from novikoff.parameters.linear import LINEAR_PARAMETERS
+from novikoff.parameters.linear import LINEAR_PARAMETERS, PHI, VARIANCE_RULES, phi_of
 from novikoff.parameters.parameter import from_parameters
 from novikoff.training.averaging import mean_weights
 from novikoff.training.ledger import Ledger
@@ -47,12 +47,29 @@ class Settings:
     bias_square: float = LINEAR_PARAMETERS["intercept_scaling"].default ** 2
     average: bool | str = LINEAR_PARAMETERS["average"].default  # "auto": the mean, unless the last are right
     multiclass: str = LINEAR_PARAMETERS["multiclass"].default
+    phi: float = PHI  # Φ⁻¹(η) of 'scw'
 
     @classmethod
     def of(cls, owner: Any) -> Settings:
         """The settings given by the parameters of an estimator or of a command."""
         scale = getattr(owner, "intercept_scaling", LINEAR_PARAMETERS["intercept_scaling"].default)
-        return from_parameters(cls, owner, bias_square=float(scale) ** 2 if owner.fit_intercept else 0.0)
+        square = float(scale) ** 2 if owner.fit_intercept else 0.0
+        phi = phi_of(owner.eta) if hasattr(owner, "eta") else PHI
+        return from_parameters(cls, owner, bias_square=square, phi=phi)
+
+    @property
+    def has_variances(self) -> bool:
+        """Whether the rule keeps a variance for each weight."""
+        return self.rule in VARIANCE_RULES
+
+    def tables(self) -> list[tuple[str, str]]:
+        """The attributes of `Weights` that hold what was learned: of the weights, and of the bias."""
+        sums, variances = bool(self.average), self.has_variances
+        return (
+            [("weights", "bias")]
+            + [("weight_sums", "bias_sums")] * sums
+            + [("confidences", "bias_confidences")] * variances
+        )
 
 
 def width(n_classes: int) -> int:
@@ -78,24 +95,32 @@ class Weights:
         "fallbacks",
     )
 
+    weights: Floats
+    bias: Floats
+    weight_sums: Floats | None = None  # for the average
+    bias_sums: Floats | None = None
+    confidences: Floats | None = None  # 1/σ − 1 of each weight, under a rule with variances
+    bias_confidences: Floats | None = None
+
     def __init__(
         self, n_classes: int, n_features: int, settings: Settings, used: Indices | None = None
     ) -> None:
         """`used`: the only rows that the caller will fill, if known."""
         self.n_classes, self.settings = n_classes, settings
-        self.weights = zeros((n_features, width(n_classes)), used=used)
-        self.bias: Floats = np.zeros(width(n_classes))
-        self.weight_sums = zeros((n_features, width(n_classes)), used=used) if settings.average else None
-        self.bias_sums = np.zeros(width(n_classes)) if settings.average else None
+        for table, bias in settings.tables():
+            setattr(self, table, zeros((n_features, width(n_classes)), used=used))
+            setattr(self, bias, np.zeros(width(n_classes)))
         self._connect(zero=True)
 
     def _connect(self, *, zero: bool = False) -> None:
         s = self.settings
-        rule = _core.Rule(s.rule, s.ties == "mistake", s.margin, s.C, s.bias_square)
+        rule = _core.Rule(s.rule, s.ties == "mistake", s.margin, s.C, s.bias_square, s.phi)
         sums = None
         if self.weight_sums is not None and self.bias_sums is not None:
             sums = self.weight_sums, self.bias_sums
         self.native = _core.Learner(self.n_classes, self.weights, self.bias, rule, sums, zero)
+        if self.confidences is not None and self.bias_confidences is not None:
+            self.native.set_confidences((self.confidences, self.bias_confidences))
         self._norm: tuple[int, float] | None = None  # the norm, after this many updates
         self._used: tuple[int, Indices] | None = None  # the rows used, after this many updates
 
@@ -123,7 +148,7 @@ class Weights:
         known = self._known_used()
         if known is not None or not is_large(self.weights):
             return known
-        found = used_rows(self.weights, *([] if self.weight_sums is None else [self.weight_sums]))
+        found = used_rows(*(getattr(self, table) for table, _ in self.settings.tables()))
         return found if 2 * len(found) <= len(self.weights) else None
 
     def square(self) -> Enclosure:
@@ -141,9 +166,12 @@ class Weights:
         return low, high
 
     def upper_square(self) -> Fraction | None:
-        """(‖w‖/Στ)², rounded up; w is the sum of the τ·y·x up to its rounding errors. None: no step."""
+        """(‖w‖/Στ)², rounded up; w is the sum of the τ·y·x up to its rounding errors.
+
+        None: no step, or, under a rule with variances, no such sum.
+        """
         native = self.native
-        if not 0 < native.step_sum < math.inf or not native.drift < math.inf:
+        if self.settings.has_variances or not 0 < native.step_sum < math.inf or not native.drift < math.inf:
             return None
         steps = Fraction(native.step_sum)
         if self.settings.rule not in ("perceptron", "margin"):  # their steps are 1, so the sum is exact
@@ -204,22 +232,19 @@ class Weights:
         counts["drift"] *= 1 if k > 2 else 2  # two copies of w
         self.n_classes, used = n_classes, self.used()
 
-        def wider(a: Floats) -> Floats:
-            return np.stack([0.0 - a[..., 0], a[..., 0]], axis=-1) if k == 2 else a[..., :k]
+        def wider(a: Floats, first: float) -> Floats:
+            return np.stack([first * a[..., 0] + 0.0, a[..., 0]], axis=-1) if k == 2 else a[..., :k]
 
-        def widened(a: Floats | None) -> Floats | None:
-            if a is None:
-                return None
+        def widened(a: Floats, first: float) -> Floats:
             if a.ndim == 2 and used is not None:
-                return spread((len(a), width(n_classes)), used, wider(a[used]))
+                return spread((len(a), width(n_classes)), used, wider(a[used], first))
             out = np.zeros((*a.shape[:-1], width(n_classes)))
-            out[..., : max(k, 2)] = wider(a)
+            out[..., : max(k, 2)] = wider(a, first)
             return out
 
-        weights, bias = widened(self.weights), widened(self.bias)
-        assert weights is not None and bias is not None
-        self.weights, self.bias = weights, bias
-        self.weight_sums, self.bias_sums = widened(self.weight_sums), widened(self.bias_sums)
+        for names in self.settings.tables():
+            for name in names:  # a confidence is the same for w and −w
+                setattr(self, name, widened(getattr(self, name), 1.0 if "confidences" in name else -1.0))
         self._connect()
         for name, value in counts.items():
             setattr(self.native, name, value)
@@ -233,16 +258,15 @@ class Weights:
         """Change the number of columns: new ones are zero, and removed ones must be zero."""
         counts, used = self.counts(), self.used()
         used = None if used is None else used[: np.searchsorted(used, n_features)]
-        for name in ("weights", "weight_sums"):
+        for name, _ in self.settings.tables():
             old = getattr(self, name)
-            if old is not None:
-                new = zeros((n_features, width(self.n_classes)))
-                if used is not None:
-                    new[used] = old[used]
-                else:
-                    kept = min(len(old), n_features)
-                    new[:kept] = old[:kept]
-                setattr(self, name, new)
+            new = zeros((n_features, width(self.n_classes)))
+            if used is not None:
+                new[used] = old[used]
+            else:
+                kept = min(len(old), n_features)
+                new[:kept] = old[:kept]
+            setattr(self, name, new)
         self._connect()
         for name, value in counts.items():
             setattr(self.native, name, value)
