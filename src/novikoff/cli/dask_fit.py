@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from novikoff.cli.learning import settings_of
 from novikoff.cli.options import Options, UsageError, defaults, flag_of, row_options
+from novikoff.parameters.common import AUTO
 
 if TYPE_CHECKING:
     from novikoff.data.labels import StreamClasses
@@ -28,6 +29,7 @@ ONE_MACHINE = (
     ),
     *("order", "random_state"),
 )
+OTHER_DEFAULTS = {"max_epochs": 10, "average": False}
 
 
 def settle(options: Options) -> None:
@@ -42,6 +44,11 @@ def settle(options: Options) -> None:
     for name in ONE_MACHINE:
         if name in given and vars(options)[name] != usual[name]:
             raise UsageError("is not possible with --dask.", flag_of(name))
+    for name, value in OTHER_DEFAULTS.items():
+        if name not in given:
+            setattr(options, name, value)
+    if options.max_epochs == AUTO:
+        raise UsageError("auto is not possible with --dask.", "--epochs")
     if options.classes == "grow":
         raise UsageError("grow is not possible with --dask.", "--classes")
     if "-" in options.data:

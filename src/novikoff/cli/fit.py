@@ -51,11 +51,11 @@ DRY_RUN = opt.flag(
 def fit(options: Options) -> int:
     """Learn a model from files, and report what happened.
 
-    For example: novikoff fit train.svm --test test.svm --epochs 5 --average --model spam.novikoff
+    For example: novikoff fit train.svm --test test.svm --model spam.novikoff
 
-    The files are read block by block in their own order, so they may be far larger than memory. Ctrl-C saves
-    what has been learned so far. With --kernel they are read into memory, unless --budget and --order cyclic
-    are given; with --dask the workers of a cluster read them, and learn from them in parallel.
+    The files are read block by block, so they may be far larger than memory. Ctrl-C saves what has been
+    learned so far. With --kernel they are read into memory, unless --budget and --order cyclic are given;
+    with --dask the workers of a cluster read them, and learn from them in parallel.
     """
     from novikoff.data.sources.block import by_name
     from novikoff.data.sources.bytestream import ByteStream
@@ -92,7 +92,7 @@ def fit(options: Options) -> int:
     if options.test and source is not None:
         whole_test = strict.check_test(options, source, classes.rename)
     learned: LinearModel | KernelModel
-    with progress.bar(not quiet, options.max_epochs) as watch:
+    with progress.bar(not quiet, options.max_epochs if isinstance(options.max_epochs, int) else 0) as watch:
         after_epoch = None
         if in_memory or source is None:
             watch, after_epoch = progress.by_epoch(watch)

@@ -24,7 +24,7 @@ LINEAR_ONLY = (
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
     *("checkpoint", "every", "resume"),
 )
-OTHER_DEFAULTS = ("fit_intercept", "multiclass", "order")
+OTHER_DEFAULTS = ("fit_intercept", "multiclass", "order", "max_epochs")
 
 
 def settle(options: Options) -> None:

@@ -234,6 +234,7 @@ class Option:
             return " / ".join([", ".join(self.flags), *filter(None, [self.opposite])])
         choices = "|".join(self.parameter.choices)
         metavar = self.metavar or choices or {int: "N", float: "NUMBER"}.get(self.kind, "TEXT")
+        metavar += "|auto" if metavar == "N" and self.parameter.legal("auto") else ""
         return f"{', '.join(self.flags)} {metavar}"
 
     @property
@@ -245,7 +246,7 @@ class Option:
             return f"{help} [required]"
         if default is None or default is False or default == ():
             return help
-        if self.is_flag:
+        if self.is_flag and default is True:
             default = self.flag
         if isinstance(default, tuple):
             default = "both" if self.name == "averages" else ",".join(map(_plain, default))

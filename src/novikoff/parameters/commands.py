@@ -22,7 +22,7 @@ LEARNING_PARAMETERS = table(
         "kernel",
         None,
         f"Learn a kernel perceptron, with all rows in memory, instead of weights. {FORMULAS} With it the "
-        "defaults are --order shuffle, --multiclass ovr and no bias.",
+        "defaults are --epochs 10, --order shuffle, --multiclass ovr and no bias.",
         *none_or(*one_of(*FILE_KERNELS)),
     ),
     *(KERNEL_PARAMETERS[name] for name in ("gamma", "degree", "coef0", "cache_mb", "budget_policy")),
@@ -37,21 +37,14 @@ LEARNING_PARAMETERS = table(
         "Default: the votes; with `budget` the mean, or the last if the policy removes supports.",
     ),
     PERCEPTRON_PARAMETERS["average"],
+    PERCEPTRON_PARAMETERS["max_epochs"],
     replace(
-        PERCEPTRON_PARAMETERS["max_epochs"],
-        default=10,
-        help="The largest number of epochs, which are passes over the files; learning ends earlier after an "
-        "epoch without an update (the estimator's max_epochs is 1000). Standard input can be read only "
-        "once: 1.",
-    ),
-    replace(
-        LINEAR_PARAMETERS["order"],
-        default="cyclic",
-        help="The order in which an epoch visits the rows. 'cyclic': as they are in the files, a few blocks "
-        "in memory at a time. 'riffle': nearly as random as a shuffle, by reading the files at 32 places at "
-        "once, also a few blocks at a time; compressed and Parquet files need --cache for that. 'shuffle' "
-        "(the estimator's default): all rows are read into memory, and visited in a new order in each epoch. "
-        "'worst': in memory too, each visit goes to the most violated row.",
+        PERCEPTRON_PARAMETERS["order"],
+        help="The order in which an epoch visits the rows. 'riffle': nearly as random as a shuffle, by "
+        "reading the files at 32 places at once, a few blocks in memory at a time; compressed and Parquet "
+        "files need --cache for that, unless they are small. 'cyclic': as they are in the files, also a few "
+        "blocks at a time. 'shuffle': all rows are read into memory, and visited in a new order in each "
+        "epoch. 'worst': in memory too, each visit goes to the most violated row.",
     ),
     replace(
         LINEAR_PARAMETERS["random_state"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from novikoff.parameters.common import PARAMETERS, PREDICT_WITH
+from novikoff.parameters.common import AUTO, PARAMETERS, PREDICT_WITH
 from novikoff.parameters.parameter import (
     BOOLEAN,
     Parameter,
@@ -82,9 +82,10 @@ LINEAR_PARAMETERS = PARAMETERS | table(
 )
 
 PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may ask about their rows
+    replace(PARAMETERS["order"], default="riffle"),
     Parameter(
         "max_epochs",
-        PARAMETERS["max_epochs"].default,
+        AUTO,
         "The largest number of epochs per fit. 'auto': ten; unless one of them was clean, the rows are then "
         "examined with about the effort made so far. If it is proved that no epoch will ever be clean, "
         "training ends; if the rows were separated, it goes on until an epoch is clean, for up to 1000; "
@@ -93,7 +94,7 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
     ),
     Parameter(
         "average",
-        PARAMETERS["average"].default,
+        AUTO,
         "Predict with the mean of the weights after each visit instead of the last weights. 'auto': predict "
         "with the last weights if they make no error on the rows of the fit, otherwise with the mean.",
         *auto_or(BOOLEAN),
