@@ -23,7 +23,7 @@ from novikoff.parameters.commands import FILE_PARAMETERS
 from support.children import with_small_files
 from support.commands import error_of, run, svm_text, usage_error
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = pytest.mark.filterwarnings("ignore:The training rows (were not|cannot be) separated")
 
 
 HEAVY = ("numpy", "scipy", "sklearn", "pyarrow", "rich", "typer", "pydantic")

@@ -26,7 +26,7 @@ from support.clusters import credentials
 from support.commands import error_of, run, svm_text, usage_error
 from support.places import TESTS
 
-pytestmark = pytest.mark.filterwarnings("ignore:The training rows were not separated")
+pytestmark = pytest.mark.filterwarnings("ignore:The training rows (were not|cannot be) separated")
 FILES = ("part0.svm", "part1.svm", "part2.svm")
 
 

@@ -137,7 +137,7 @@ def test_line_i_is_for_row_i(label):
     Path("labels.txt").write_text("before")
     for more in ((), ("--scores",), ("--output", "labels.txt")):
         said = error_of("predict", "m.novikoff", "rows.svm", *more)
-        assert repr(label) in said and "--json" in said
+        assert repr(label) in said and "--to jsonl" in said
     assert Path("labels.txt").read_text() == "before"
     lines = run("predict", "m.novikoff", "rows.svm", "--json").stdout.splitlines()
     assert [json.loads(line)["label"] for line in lines] == [label, "plain", label]

@@ -65,10 +65,8 @@ def test_labels(tmp_path):
 
 def test_kinds_do_not_mix(tmp_path):
     OnlinePerceptron().save(tmp_path / "m")
-    with pytest.raises(
-        ValueError, match=r"m: holds a novikoff online, expected a model: OnlinePerceptron\.load reads it"
-    ):
-        novikoff.load_model(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"m: holds a novikoff online, expected a kernel"):
+        novikoff.KernelPerceptron.load(tmp_path / "m")
 
 
 def saved(folder):

@@ -282,7 +282,8 @@ class Winnow(RowClassifier):
     def decision_function(self, X: Any) -> Any:
         """w·x − θ, correctly rounded, with the exact sign: (n,) for two classes, (n, n_classes) for more."""
         with turns_of(self).reading:
-            return self._learned.scores(self._checked(X))
+            rows = self._checked(X)
+            return self._learned.scores(rows)
 
     def predict(self, X: Any) -> Any:
         """The class of each row: by the exact sign, or by the largest score."""
