@@ -171,8 +171,8 @@ def _needs_spool(options: Options, in_memory: bool) -> bool:
         return False
     if not (options.quiet or options.json):
         output.note(
-            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} measures the "
-            "rows before it learns from them; --scale none learns from them as they come."
+            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} "
+            "measures the rows before it learns from them; --scale none learns from them as they come."
         )
     return True
 

@@ -180,7 +180,8 @@ def run_state(run: Run) -> checks.State:
         "witness",
         "interrupted",
         "call",
-        "spread",
+        "uneven",
+        "off_centre",
         *(() if run.n_shards else ("n_shards", "mixed")),
     )
     dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
