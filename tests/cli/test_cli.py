@@ -115,6 +115,14 @@ def test_help_says_what_the_table_of_parameters_says():
         assert f"[default: {FILE_PARAMETERS[name].default}]" in said
 
 
+@pytest.mark.parametrize("way", [("--kernel", "rbf"), ("--dask", "local")])
+def test_only_a_perceptron_can_leave_the_epochs_open(way):
+    if "--dask" in way:
+        pytest.importorskip("distributed")
+    said = usage_error("fit", "train.svm", *way, "--epochs", "auto")
+    assert f"auto is not possible with {way[0]}." in said
+
+
 @pytest.mark.parametrize("command", ["fit", "tune", "certify", "verify"])
 def test_options_have_their_names_whatever_stands_for_their_values(command):
     assert "\n  --model " in run(command, "--help").stdout

@@ -148,6 +148,8 @@ def test_scaling_is_measured_over_all_shards_as_over_all_rows():
         (("--classes", "grow"), "--classes"),
         (("--cache",), "--cache"),
         (("--every", "7"), "--every"),
+        (("--order", "riffle"), "--order"),
+        (("--epochs", "auto"), "--epochs"),
         (("--n-shards", "0"), "--n-shards"),
         (("--mixing", "geometric"), "--mixing"),
         (("-",), "standard input"),
