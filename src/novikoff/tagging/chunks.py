@@ -156,12 +156,16 @@ def parted(label: str) -> tuple[int, str]:
 
 def chunks_of(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
     """The first tokens, last tokens and types of all chunks, in order."""
-    before = np.where(first, O, np.concatenate([[O], places[:-1]]))
-    same = np.concatenate([[False], types[1:] == types[:-1]])[: len(types)]
+    before, same = np.empty_like(places), np.empty(len(places), dtype=bool)
+    before[:1], before[1:] = O, places[:-1]
+    before[first] = O
+    same[:1], same[1:] = False, types[1:] == types[:-1]
     inside = places != O
     goes_on = ((places == I) | (places == E)) & ((before == B) | (before == I)) & same
     begins = np.flatnonzero(inside & ~goes_on)
-    ends = np.flatnonzero(inside & ~np.concatenate([goes_on[1:], [False]])[: len(types)])
+    last = inside.copy()
+    last[:-1] &= ~goes_on[1:]
+    ends = np.flatnonzero(last)
     return begins, ends, types[begins]
 
 

@@ -113,7 +113,9 @@ class SequenceTagger(TaggerEstimator):
                 "min_count": int(self.min_count),
             }
             to = encoding.encoded(self.learn_as, features, x, labels, classes.labels, plan, **settings)
-            trainer, features = fitting.trainer_of(features, x, to.labels, to.classes, plan, **settings)
+            trainer, features = fitting.trainer_of(
+                features, x, to.labels, to.classes, plan, written=to.written, **settings
+            )
             run, about = train(trainer, plan), self._about() | {"written": to.written}
             return self._finish(fitting.fitted(trainer, features, to.classes, run, **about))
 

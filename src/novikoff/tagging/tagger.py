@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data import state as data_state
-from novikoff.data.text_labels import is_text, taken, text_array
+from novikoff.data.text_labels import taken
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.parameters.parameter import is_whole
@@ -22,11 +22,10 @@ from novikoff.parameters.tagging import SCHEMES
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
-from novikoff.tagging.chunks import spell_chunks
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.made_once import made_once
-from novikoff.tagging.schemes import Rewriting
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
+from novikoff.tagging.spelling import Spelling
 from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
@@ -230,17 +229,8 @@ class Tagger:
         The function takes the numbers of `classes` of all tokens, and where each sentence starts. Without a
         scheme, labels are written as in the training data.
         """
-        scheme = scheme or self.written
-        if scheme is None:
-            return self.classes, _unchanged
-        labels = self.classes.tolist()
-        if not is_text(self.classes) or not spell_chunks(labels):
-            raise ValueError(
-                f"scheme={scheme!r} is for chunk labels such as B-NP, I-NP and O, but the model has "
-                f"{', '.join(map(repr, labels[:5]))}{', …' * (len(labels) > 5)}."
-            )
-        rewriting = Rewriting(labels, scheme)
-        return text_array(rewriting.names), rewriting
+        spelling = Spelling(self.classes, scheme or self.written)
+        return spelling.labels, spelling.write
 
     def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
         """Why a sentence gets its labels: each token's label, and the terms of its score, largest first.
@@ -428,11 +418,6 @@ class Tagger:
             order=checks.fact(facts, "order", str),
             written=_scheme_from(facts),
         )
-
-
-def _unchanged(starts: Offsets, numbers: Ids) -> Ids:
-    """Labels are written as they were learned."""
-    return numbers
 
 
 def _scheme_from(facts: Facts) -> str | None:

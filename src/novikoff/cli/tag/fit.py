@@ -81,7 +81,7 @@ def fit(options: Options) -> int:
         settings = {name: vars(options)[name] for name in ("average", "transitions", "min_count")}
         to = encoding.encoded(options.learn_as, features, x, labels, classes, plan, **settings)
         trainer, features = fitting.trainer_of(
-            features, x, to.labels, to.classes, plan, where=source.where, **settings
+            features, x, to.labels, to.classes, plan, written=to.written, where=source.where, **settings
         )
         run = train(trainer, plan)
         about = {"parameters": made, "order": options.order, "written": to.written}
