@@ -162,10 +162,10 @@ def test_auto_gives_the_tagger_of_its_choice():
     """The comparison draws from a copy of the generator: the fit has the bits of the chosen scheme."""
     fits = {
         how: novikoff.SequenceTagger(features="chunking", learn_as=how, random_state=3).fit(X, Y)
-        for how in (None, "iobes", "auto")
+        for how in ("given", "iobes", "auto")
     }
     auto = fits["auto"].to_model()
-    chosen = fits["iobes" if auto.written else None].to_model()
+    chosen = fits["iobes" if auto.written else "given"].to_model()
     assert np.array_equal(auto.pairs.w, chosen.pairs.w)
     assert np.array_equal(auto.transitions, chosen.transitions)
     assert novikoff.SequenceTagger(learn_as="auto").fit([[["a"]]], [["NOUN"]]).predict([[["a"]]]) == [

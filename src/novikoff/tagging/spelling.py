@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.text_labels import is_text, text_array
-from novikoff.tagging.chunks import score_numbers, spell_chunks
+from novikoff.tagging.chunks import f1_of, spell_chunks
 from novikoff.tagging.schemes import Rewriting
 from novikoff.tagging.sequences import Ids, Offsets
 from novikoff.training.tally import Tally
@@ -61,7 +61,7 @@ class Spelling:
         tally, differs = Tally(), np.concatenate([[0], np.cumsum(true != found)])
         tally.add(true, found)
         if len(true) and _are_chunks(self.labels):
-            tally.f1 = score_numbers(self.labels.tolist(), starts, true, found).all.f1
+            tally.f1 = f1_of(self.labels.tolist(), starts, true, found)
         return int(np.count_nonzero(np.diff(differs[starts]))), tally
 
 

@@ -264,7 +264,7 @@ def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | floa
 def errors(
     of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None, spelling: Spelling | None = None
 ) -> tuple[int, Tally]:
-    """The number of sentences with a wrong label, and the tokens with their errors, as `spelling` writes them."""
+    """The number of sentences with a wrong label, and the tokens with their errors, in this spelling."""
     found = tag(of, x, n_jobs)
     if spelling is not None:
         return spelling.count(x.starts, labels, found)

@@ -15,6 +15,7 @@ from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
 from novikoff.cli.tag.inputs import load, open_for_tagger, open_new, templates_of
 from novikoff.cli.tag.scores import headlines
+from novikoff.parameters.tagging import SCHEMES
 
 if TYPE_CHECKING:
     from novikoff.tagging.conll import SentenceFile
@@ -111,7 +112,7 @@ def _about_labels(options: Options, source: SentenceFile, repairs: Repairs, deci
     return {
         "column": None if column is None or options.label is None else column + 1,
         "scheme": repairs.scheme,
-        "learned": decided or (options.learn_as and f"as {options.learn_as.upper()}"),
+        "learned": decided or (f"as {options.learn_as.upper()}" if options.learn_as in SCHEMES else None),
         "repaired": repairs.count,
         "repairs": list(repairs.shown),
     }
