@@ -70,7 +70,7 @@ def encoded(
     if not auto:
         return other
     if len(x) < FEWEST:
-        return replace(given, decided=f"as they are: fewer than {FEWEST} sentences cannot decide")
+        return given
     return _decided(given, other, scheme, features, x, plan, settings)
 
 

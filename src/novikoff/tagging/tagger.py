@@ -14,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data import state as data_state
+from novikoff.data.labels import as_text
 from novikoff.data.text_labels import taken
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.parameters.parameter import is_whole
 from novikoff.parameters.tagging import SCHEMES
+from novikoff.shown import as_html, table_html
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
+from novikoff.tagging.explanation import TagExplanation
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.made_once import made_once
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
@@ -113,6 +116,12 @@ class Tagger:
         shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
         shown["classes"] = reprlib.repr(self.labels.tolist())
         return f"Tagger({', '.join(map('='.join, shown.items()))})"
+
+    def _repr_html_(self) -> str:
+        """Its report, with the labels that it writes."""
+        labels = ", ".join(as_text(label) for label in self.labels.tolist())
+        about = table_html([("labels", labels), ("features", f"{self.n_seen:,} ({self.features.kind})")])
+        return f"{as_html(repr(self)) if self.report is None else self.report._repr_html_()}{about}"
 
     # -- inspection --------------------------------------------------------------------------------
     @made_once
@@ -232,7 +241,7 @@ class Tagger:
         spelling = Spelling(self.classes, scheme or self.written)
         return spelling.labels, spelling.write
 
-    def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+    def explain(self, sentence: Any) -> TagExplanation:
         """Why a sentence gets its labels: each token's label, and the terms of its score, largest first.
 
         A term is a feature with its weight for the label times its value, or the weight of the label behind
@@ -247,7 +256,7 @@ class Tagger:
         """
         x = self.sequences([sentence])
         tags = tagging.tag(self.scorer, x).tolist()
-        scorer, labels, out = self.scorer, self.classes.tolist(), []
+        scorer, labels, out = self.scorer, self.classes.tolist(), TagExplanation()
         for t, c in enumerate(tags):
             at = slice(int(x.indptr[t]), int(x.indptr[t + 1]))
             names = self.features.names(x.ids[at].tolist())
