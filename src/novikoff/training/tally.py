@@ -48,7 +48,7 @@ class Tally:
     >>> tally.add(np.array([0, 0, 1]), np.array([0, 1, 1]))
     >>> tally.add(np.array([1, 1]), np.array([1, 1]))
     >>> tally.score, tally.changes
-    (Score(errors=1, n=5, largest=3), 1)
+    (Score(errors=1, n=5, largest=3, f1=None), 1)
     """
 
     errors: int = 0
