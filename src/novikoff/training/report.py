@@ -10,7 +10,7 @@ from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.shown import Shown, as_html, table_lines, table_text
 from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
-from novikoff.training.tally import Score, percent
+from novikoff.training.tally import Score, hundredths, percent
 
 WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
 UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
@@ -371,7 +371,8 @@ def score_text(score: Score, unit: str = "rows") -> str:
     '99.99 % correct: 1 error on 30,000 rows (always the most frequent class: 66.67 %)'
     """
     errors = f"{score.errors:,} error{'' if score.errors == 1 else 's'} on {score.n:,} {unit}"
-    text = f"{percent(score.n - score.errors, score.n)} correct: {errors}"
+    f1 = "" if score.f1 is None else f"F1 {hundredths(score.f1)}, "
+    text = f"{f1}{percent(score.n - score.errors, score.n)} correct: {errors}"
     if score.largest is None:
         return text
     kind = "label" if unit.startswith("tokens") else "class"
