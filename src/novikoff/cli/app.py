@@ -11,7 +11,7 @@ from novikoff.cli import output
 from novikoff.cli.errors import BAD_USAGE, DONE
 from novikoff.cli.errors import run as run_command
 from novikoff.cli.options import UsageError, flag, value_option
-from novikoff.cli.parser import HELP, Command, close_to, paragraphs, section, split
+from novikoff.cli.parser import HELP, Command, Help, close_to, paragraphs, section, split
 
 GROUPS = {  # the commands of each group, by its name; each has a module of the same name
     "": (
@@ -30,10 +30,13 @@ GLOBAL = (
         choices=("bash", "zsh", "fish"),
     ),
 )
-ABOUT = """Perceptrons that carry their proof: from a file to a model in one command.
-
-'novikoff COMMAND --help' describes a command. Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted,
-141 standard output was closed."""
+ABOUT = """Perceptrons that carry their proof: from a file to a model in one command."""
+START = (
+    ("novikoff fit examples/data/iris.csv", "learn a model"),
+    ("novikoff predict iris.novikoff examples/data/iris.csv", "use it"),
+    ("novikoff fit --help", "options, with examples"),
+)
+CODES = "Exit codes: 0 done, 1 bad input, 2 bad usage, 130 interrupted, 141 standard output was closed."
 
 
 def run(words: list[str]) -> int:
@@ -46,7 +49,7 @@ def run(words: list[str]) -> int:
     names: list[str] = []
     try:
         given, words = split(words, GLOBAL, interspersed=False)
-        if "version" in given and "help" not in given:
+        if "version" in given and not given.keys() & {"help", "help_all"}:
             output.say([f"novikoff {novikoff.__version__}"])
             return DONE
         if "completion" in given:
@@ -56,9 +59,10 @@ def run(words: list[str]) -> int:
             return DONE
         traceback = "traceback" in given or _is_set("NOVIKOFF_TRACEBACK")
         while known := GROUPS.get(" ".join(names)):
-            if "help" in given or not words:
-                _show_help(names, err="help" not in given)
-                return DONE if "help" in given else BAD_USAGE
+            helped = "help" in given or "help_all" in given
+            if helped or not words:
+                _show_help(names, err=not helped)
+                return DONE if helped else BAD_USAGE
             if words[0] not in known:
                 close = [f"{name!r}" for name in close_to(words[0], known)]
                 meant = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -68,8 +72,8 @@ def run(words: list[str]) -> int:
                 given, words = split(words, (), interspersed=False)
         command = load(*names)
         options = command.parse(words)
-        if options is None:
-            _show_help(names)
+        if isinstance(options, Help):
+            _show_help(names, all=options.all)
             return DONE
         return run_command(command, options, traceback=traceback)
     except UsageError as error:
@@ -104,18 +108,22 @@ def _usage(names: list[str]) -> str:
     return load(*names).usage(_title(names))
 
 
-def _show_help(names: list[str], err: bool = False) -> None:
+def _show_help(names: list[str], *, all: bool = False, err: bool = False) -> None:
     from shutil import get_terminal_size
 
     width = min(get_terminal_size().columns, 110)
     parts = [_usage(names), paragraphs(about(*names), width)]
     if known := GROUPS.get(" ".join(names)):
-        options = [] if names else [(each.shown, each.help) for each in GLOBAL]
-        parts.append(section("Options", [*options, HELP], width))
+        if not names:
+            parts.append(section("To start", START, width, 58 if width >= 80 else 8))
         firsts = [(name, about(*names, name).partition("\n\n")[0]) for name in known]
         parts.append(section("Commands", firsts, width, 12))
+        options = [] if names else [(each.shown, each.help) for each in GLOBAL]
+        parts.append(section("Options", [*options, HELP], width))
+        if not names:
+            parts.append(paragraphs(CODES, width))
     else:
-        parts += load(*names).sections(width)
+        parts += load(*names).sections(width, all=all)
     output.say("\n\n".join(filter(None, parts)).splitlines(), err=err)
 
 

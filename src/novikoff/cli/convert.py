@@ -26,7 +26,10 @@ NUMBER_BY = ("auto", "name", "column")
         "with another suffix, in the current folder.",
     ),
     groups={
-        "Options": (
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Reporting": opt.OUTPUT,
+        "Writing": (
             opt.value_option(
                 "to",
                 "The format to write. Default: determined by the suffix of OUT.",
@@ -55,17 +58,16 @@ NUMBER_BY = ("auto", "name", "column")
                 metavar="NAME",
             ),
         ),
-        "Reading files": opt.READING,
-        "Columns and features": opt.COLUMNS,
-        "Output": opt.OUTPUT,
     },
+    examples=(
+        "novikoff convert examples/data/iris.csv iris.jsonl",
+        "novikoff convert spam.novikoff spam.txt",
+    ),
 )
 def convert(options: Options) -> None:
-    """Write data in another format, or a model as ONNX, as text, or from text.
+    """Write data in another format, or a model as ONNX or text.
 
-    For example: novikoff convert mail.vw.gz mail.svm --names mail.names
-
-    Or: novikoff convert spam.novikoff spam.onnx
+    A model written as text can be edited, and converted back.
 
     The output reads back as the same rows: the same names, numbers, labels and weights. For a table, the
     features are written as a model learns from them: a category as a column of ones and zeros, for instance.

@@ -38,20 +38,22 @@ DRY_RUN = opt.flag(
 @command(
     opt.TO_LEARN,
     groups={
-        "Options": (opt.TEST, opt.SAVED_AS, SCHEMA, WRITE_SCHEMA, DRY_RUN),
+        **opt.ROWS | {"Columns and features": (*opt.COLUMNS, SCHEMA)},
         "Learning": opt.LEARNING,
         "Epochs and their order": opt.PASSES,
         "Kernels": opt.KERNELS,
-        **opt.ROWS,
-        "Caches and checkpoints": opt.KEEPING,
         "Clusters": opt.CLUSTER,
-        "Output": (*opt.OUTPUT, "verbose"),
+        "Reporting": (opt.TEST, DRY_RUN, "verbose", *opt.OUTPUT),
+        "Writing": (opt.SAVED_AS, WRITE_SCHEMA),
+        "Caches and checkpoints": opt.KEEPING,
     },
+    examples=(
+        "novikoff fit examples/data/iris.csv",
+        "novikoff fit examples/data/messages.tsv --text message --model spam.novikoff",
+    ),
 )
 def fit(options: Options) -> int:
     """Learn a model from files, and report what happened.
-
-    For example: novikoff fit train.svm --test test.svm --model spam.novikoff
 
     The files are read block by block, so they may be far larger than memory. Ctrl-C saves what has been
     learned so far. With --kernel they are read into memory, unless --budget and --order cyclic are given;

@@ -12,6 +12,7 @@ from novikoff.cli.inputs import open_for_model
 from novikoff.cli.options import (
     MODEL,
     READING,
+    READING_FOR_MODEL,
     Argument,
     Options,
     UsageError,
@@ -34,17 +35,8 @@ SLICE = 1 << 20  # approximate number of characters written at once
     MODEL,
     Argument("data", "DATA...", "Files, with or without labels, or - for standard input."),
     groups={
-        "Options": (
-            file_option(
-                "output",
-                "The file to write; .csv, .tsv, .parquet and .jsonl mean the format. Default: stdout.",
-                "FILE",
-            ),
-            value_option(
-                "to",
-                "The format to write; 'text' is a label per line. Default: as the file's name says, or text.",
-                choices=FORMATS,
-            ),
+        "Reading files": READING_FOR_MODEL,
+        "Reporting": (
             value_option(
                 "id",
                 "A column of a table, or a key of JSON lines, to write beside the predictions.",
@@ -57,15 +49,28 @@ SLICE = 1 << 20  # approximate number of characters written at once
             ),
             flag("json", "The same as --to jsonl: one JSON object per line, with the scores by class."),
         ),
-        "Reading files": READING,
+        "Writing": (
+            file_option(
+                "output",
+                "The file to write; .csv, .tsv, .parquet and .jsonl mean the format. Default: stdout.",
+                "FILE",
+            ),
+            value_option(
+                "to",
+                "The format to write; 'text' is a label per line. Default: as the file's name says, or text.",
+                choices=FORMATS,
+            ),
+        ),
     },
+    examples=(
+        "novikoff predict iris.novikoff examples/data/iris.csv",
+        "novikoff predict spam.novikoff examples/data/messages.tsv --scores -o spam.csv",
+    ),
 )
 def predict(options: Options) -> None:
-    """Predict the label of every row: line i of the output is for row i.
+    """Write a label for every row: line i of the output is for row i.
 
     Labels with line breaks, tabs or other control characters need another format than text.
-
-    For example: novikoff predict spam.novikoff new.csv --id message --scores --output labels.csv
 
     Predictions are written as the files are read. With --output the file appears when it is complete. Files
     without rows give no predictions.
