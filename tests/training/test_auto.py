@@ -63,8 +63,9 @@ def test_all_separable_gaussian_sets_end_separated():
 
 
 def test_an_early_clean_epoch_ends_as_it_always_did():
-    X, y = planted(1, 30, 3)
-    model, plain = auto().fit(X, y), Perceptron(random_state=0).fit(X, y)
+    X, y = planted(1, 20, 3)
+    plain = Perceptron(average=False, max_epochs=1000, random_state=0).fit(X, y)
+    model = auto().fit(X, y)
     assert model.converged_ and model.n_epochs_ == plain.n_epochs_ < FIRST
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     assert model.predicts_with_ == "last" and model.verdict_ == "separated"
@@ -240,6 +241,30 @@ def test_storage_changes_no_bit(rows, classes):
     dense = outcome(auto().fit(X, y))
     assert outcome(auto().fit(sp.csr_array(X), y)) == dense
     assert outcome(auto().fit(np.asfortranarray(X), y)) == dense
+    assert outcome(auto().fit(in_no_order(X), y)) == dense
+
+
+def in_no_order(X):
+    """CSR rows whose indices fall, as scikit-learn's TfidfVectorizer may make them."""
+    X = sp.csr_array(X)
+    for begin, end in itertools.pairwise(X.indptr):
+        X.indices[begin:end], X.data[begin:end] = X.indices[begin:end][::-1], X.data[begin:end][::-1]
+    X.has_sorted_indices = False
+    return X
+
+
+@pytest.mark.parametrize("rows", [planted, noisy])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"multiclass": "ovr"}])
+def test_rows_in_no_order_are_asked_about_as_others_are(rows, classes, options):
+    """The answers: a witness, many rows that cancel out, and two that do."""
+    X, y = rows(19, 400, 15, classes)
+    dense = auto(**options).fit(X, y)
+    assert dense.n_epochs_ >= FIRST and dense._run.proofs  # the question was answered
+    assert outcome(auto(**options).fit(in_no_order(X), y)) == outcome(dense)
+    X, y = np.vstack([X, X[:1]]), np.append(y, (y[0] + 1) % classes)
+    twice = auto(**options).fit(in_no_order(X), y)
+    assert twice.verdict_ == "inseparable" and outcome(twice) == outcome(auto(**options).fit(X, y))
 
 
 @pytest.mark.parametrize("rows", [planted, noisy])
