@@ -156,15 +156,13 @@ def visit(rng: Random) -> Row:
         chosen(rng, ("home", "sale", "shoes", "coats", "help", "cart"))
         for _ in range(1 + int(5 * rng.random()))
     ]
-    seconds = int(20 + 300 * rng.random())
-    device = {
-        "kind": chosen(rng, ("phone", "laptop", "tablet")),
-        "width": chosen(rng, (390, 820, 1440, 1920)),
-    }
-    bought = ("cart" in pages) + 0.004 * seconds + 0.4 * ("sale" in pages) - 0.8 * ("help" in pages) > 1.2
+    minutes = round(0.3 + 5 * rng.random(), 1)
+    kind = chosen(rng, ("phone", "laptop", "tablet"))
+    device = {"kind": kind, "touch": kind != "laptop"}
+    bought = ("cart" in pages) + 0.25 * minutes + 0.4 * ("sale" in pages) - 0.8 * ("help" in pages) > 1.2
     if rng.random() < 0.05:
         bought = not bought
-    return {"label": "bought" if bought else "left", "pages": pages, "seconds": seconds, "device": device}
+    return {"label": "bought" if bought else "left", "pages": pages, "minutes": minutes, "device": device}
 
 
 # ---- sentences -----------------------------------------------------------------------------------------
