@@ -46,6 +46,8 @@ def run(words: list[str]) -> int:
 
         output.say(candidates(words[1:]))
         return DONE
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     names: list[str] = []
     try:
         given, words = split(words, GLOBAL, interspersed=False)
@@ -66,6 +68,8 @@ def run(words: list[str]) -> int:
             if words[0] not in known:
                 close = [f"{name!r}" for name in close_to(words[0], known)]
                 meant = f" Did you mean {' or '.join(close)}?" if close else ""
+                if not close and os.path.isfile(words[0]):  # noqa: PTH113
+                    meant = f" To learn from this file: {_title(names)} fit {words[0]}"
                 raise UsageError(f"No such command {words[0]!r}.{meant}")
             names.append(words.pop(0))
             if " ".join(names) in GROUPS:

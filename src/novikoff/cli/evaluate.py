@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from novikoff.cli import output, progress
-from novikoff.cli.inputs import open_labelled
+from novikoff.cli import output, progress, strict
+from novikoff.cli.inputs import check_places, open_labelled
 from novikoff.cli.options import LABELLED, MODEL, OUTPUT, READING, READING_FOR_MODEL, Options, row_options
 from novikoff.cli.parser import command
 
@@ -22,10 +22,12 @@ def evaluate(options: Options) -> None:
     """
     from novikoff import evaluation
 
+    check_places(options.model, options.data)
     with progress.bar(not (options.quiet or options.json)) as watch:
         given = row_options(options, READING)
         model, source, renaming = open_labelled(options.model, options.data, given, options.relabel)
         found = evaluation.evaluate(model, source, renaming, n_jobs=options.n_jobs, watch=watch)
+    strict.check_renamed(options.relabel, renaming)
     skipped = source.skipped
     if options.json:
         figures = found.to_dict() | {"skipped": {"count": skipped.count, "first": skipped.first}}

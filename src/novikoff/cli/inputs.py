@@ -93,6 +93,17 @@ def open_for_model(
     return open_data(data, format=format, features=model.features, labelled=labelled, **given)
 
 
+def check_places(model: Path, data: list[str]) -> None:
+    """Refuse data in the place of the model, if a model is among the data."""
+    from novikoff.modelfile.container import kind_of_file
+
+    if not model.is_file() or kind_of_file(model) is not None:
+        return
+    found = next((path for path in data if Path(path).is_file() and kind_of_file(path) is not None), None)
+    if found is not None:
+        raise UsageError(f"{model} is not a model, but {found} is: the model comes first.", "MODEL")
+
+
 def open_labelled(
     path: Path, data: list[str], given: dict[str, Any], relabel: dict[str, str] | None = None
 ) -> tuple[RowModel, Source, Renaming]:

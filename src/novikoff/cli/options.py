@@ -192,6 +192,14 @@ def _columns(texts: Iterable[str]) -> list[str]:
     return [part for text in texts for part in listed(text)]
 
 
+SYNONYMS = {  # what other programs call it
+    "kernel": {"gaussian": "rbf", "gauss": "rbf", "polynomial": "poly", "chi-squared": "chi2"},
+    "rule": {"passive-aggressive": "pa1", "standard": "perceptron"},
+    "scale": {"std": "standard", "zscore": "standard", "minmax": "maxabs", "l2": "unit", "normalize": "unit"},
+    "multiclass": {"ova": "ovr", "one-vs-rest": "ovr", "multinomial": "joint"},
+    "format": {"svmlight": "libsvm", "svm": "libsvm", "json": "jsonl", "ndjson": "jsonl", "feather": "arrow"},
+}
+
 READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number or text
     "ignore": _columns,
     "text": _columns,
@@ -219,7 +227,10 @@ class UsageError(Exception):
     """Unknown or incompatible options; `option` is the one whose value is wrong."""
 
     def __init__(self, message: str, option: str = "") -> None:
-        super().__init__(f"Invalid value for {option}: {message}" if option else message)
+        if option:  # the subject of a message such as "is only possible with ..."
+            is_subject = message.startswith(("is ", "has ", "needs ", "means ", "cannot ", "certifies "))
+            message = f"{option} {message}" if is_subject else f"Invalid value for {option}: {message}"
+        super().__init__(message)
 
 
 class Argument(NamedTuple):
@@ -281,8 +292,16 @@ class Option:
             shown = ", ".join(map(repr, texts)) if self.name in REPEATED else repr(texts[-1])
             shown = repr(value) if isinstance(value, int | float) else shown
             expected = re.sub("^None(,| or) ", "", self.parameter.expected)
-            raise UsageError(f"{shown} is not possible: expected {expected}.", self.flag)
+            meant = f" Did you mean {close[0]!r}?" if (close := self._close_to(texts[-1])) else ""
+            raise UsageError(f"{shown} is not possible: expected {expected}.{meant}", self.flag)
         return value
+
+    def _close_to(self, text: str) -> list[str]:
+        """The choices that the user may have meant."""
+        from difflib import get_close_matches
+
+        known = {choice: choice for choice in self.parameter.choices} | SYNONYMS.get(self.name, {})
+        return [known[word] for word in get_close_matches(text.lower(), known, 1)]
 
     @property
     def shown(self) -> str:

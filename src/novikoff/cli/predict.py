@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.inputs import open_for_model
+from novikoff.cli.inputs import check_places, open_for_model
 from novikoff.cli.options import (
     MODEL,
     READING,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from novikoff.data.writers.predictions import PredictionTable
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet")
+EXCEL = (".xlsx", ".xls", ".ods")
 SLICE = 1 << 20  # approximate number of characters written at once
 
 
@@ -85,7 +86,10 @@ def predict(options: Options) -> None:
     if options.json and options.to not in (None, "jsonl"):
         raise UsageError("means --to jsonl; leave out one of them.", "--json")
     format = "jsonl" if options.json else options.to
+    if format is None and options.output is not None and options.output.suffix.lower() in EXCEL:
+        raise UsageError("cannot be an Excel file: Excel opens .csv files.", "--output")
     format = format or ("text" if options.output is None else prediction_format(str(options.output)))
+    check_places(options.model, options.data)
     model = load_classifier(options.model)
     names = [as_text(label) for label in model.classes.tolist()]
     if format == "text":

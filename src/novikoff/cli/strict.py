@@ -1,4 +1,4 @@
-"""What `fit` refuses: options without effect, labels that do not exist, and test files that cannot be read.
+"""What commands refuse: options without effect, labels that do not exist, and test files that cannot be read.
 
 Everything that can be known before learning is checked before, and the rest before anything is written.
 """
@@ -75,6 +75,11 @@ def check_met(options: Options, classes: StreamClasses, *, whole_test: bool) -> 
         _check("--relabel", rename.replace, rename.met, "the labels of the files")
 
 
+def check_renamed(given: dict[str, str], rename: Renaming) -> None:
+    """Refuse labels to rename that no row had."""
+    _check("--relabel", given, rename.met, "the labels of the files")
+
+
 def _check(flag: str, given: Iterable[str], known: Collection[str], what: str) -> None:
     from novikoff.data.sources.columns import listed, nearest
 
@@ -88,16 +93,22 @@ def _check(flag: str, given: Iterable[str], known: Collection[str], what: str) -
 def check_test(options: Options, source: Source, rename: Renaming) -> bool:
     """Read the first rows of the test files, or all if they are small; return whether all were read.
 
-    What is malformed is an error now, rather than after training. Files of another format than the training
-    files are read with the model's features later.
+    What is malformed is an error now, rather than after training.
     """
     from novikoff.cli.inputs import open_data
     from novikoff.data.sources.columns import TableFeatures
     from novikoff.data.sources.formats import format_by_name
 
-    if "-" in options.test or format_by_name(options.test) not in (None, source.format):
+    if "-" in options.test:
         return False
-    test = open_data(options.test, **row_options(options) | {"format": source.format})
+    format = format_by_name(options.test) or source.format
+    if (format == "libsvm") != (source.format == "libsvm"):
+        raise ValueError(
+            f"{options.test[0]}: the format is {format}, and that of the training files {source.format}: "
+            "numbered columns do not match columns with names."
+        )
+    given = row_options(options) if format == source.format else row_options(options, ("label",))
+    test = open_data(options.test, **given | {"format": format})
     if isinstance(test.features, TableFeatures) and isinstance(source.features, TableFeatures):
         names = [column.name for column in test.features.columns]
         try:

@@ -174,7 +174,8 @@ class TableFeatures(Features):
         for some in (here, [k for k in here if self.columns[k].kind != "label"] if spare else here, without):
             if len(some) == len(names):
                 return {k: j for j, k in enumerate(some) if self.columns[k].kind != "ignored"} | ids
-        raise ValueError(f"expected {len(here)} columns, but there are {len(names)}")
+        lost = ", none of which has one of the model's names" if self.has_names else ""
+        raise ValueError(f"expected {len(here)} columns, but there are {len(names)}{lost}")
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:
@@ -240,6 +241,10 @@ def usual_label(names: list[str], has_names: bool) -> int:
     for usual in USUAL_LABELS:
         if usual in lower:
             return lower.index(usual)
+    if len(names) == 1 and (found := [mark for mark in (",", ";", "\t", "|") if mark in names[0]]):
+        raise ValueError(
+            f"the table has one column only, {names[0]!r}, whose name has {found[0]!r} in it: set `delimiter`"
+        )
     raise ValueError(
         f"no column is named {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
         f"name the label column with `label`; there are {listed(names)}"
