@@ -113,7 +113,7 @@ def test_what_is_no_option_is_a_file():
         ),
         (["x", "--classes", "a,a"], "--classes: 'a,a' is not possible: expected 'grow', or at least two"),
         (["x", "--classes", "a\nb"], r"--classes: 'a\nb' is not possible: expected"),
-        (["x", "--no-resume"], "No such option: --no-resume"),
+        (["x", "--no-quiet"], "No such option: --no-quiet"),
         ([], "Missing argument 'DATA'."),
         (["--"], "Missing argument 'DATA'."),
     ],

@@ -20,7 +20,7 @@ from novikoff.training.weights import Settings
 
 @with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
-    """A perceptron that stops when the data are separated, and reports whether they were.
+    """A perceptron that trains until its rows are separated or proved inseparable, and reports which.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
         "The largest number of epochs per fit. 'auto': ten; unless one of them was clean, the rows are then "
         "examined with about the effort made so far. If it is proved that no epoch will ever be clean, "
         "training ends; if the rows were separated, it goes on until an epoch is clean, for up to 1000; "
-        "otherwise the epochs are doubled, up to 160, while mistakes fall clearly.",
+        "otherwise the epochs are doubled, up to 160, until mistakes no longer fall.",
         *auto_or(whole(1)),
     ),
     Parameter(

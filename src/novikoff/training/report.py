@@ -141,8 +141,9 @@ class Report(Shown):
         if self.n_classes is None or self.what != "rows":
             return ""
         good = train is not None and not train.errors and not _is_worse(unseen, train)
-        if self.in_runs and self._in_given_order() and not good:
-            return "rows of one class stand together, which spoils what is learned: `order='riffle'`"
+        if self.in_runs and self.in_given_order and not good:
+            remedy = "shuffle them first" if train is None else "`order='riffle'`"
+            return f"rows of one class stand together, which spoils what is learned: {remedy}"
         if train is None:
             return ""
         if train.errors and self.spread >= UNEVEN:
@@ -163,7 +164,9 @@ class Report(Shown):
     def _has_kernel(self) -> bool:
         return self.model.startswith("Kernel")
 
-    def _in_given_order(self) -> bool:
+    @property
+    def in_given_order(self) -> bool:
+        """Whether the rows were visited in their own order."""
         return self.order == "cyclic" or self.order.endswith("in the order of arrival")
 
     def _good(self) -> list[tuple[str, str]]:
