@@ -91,7 +91,8 @@ def check_test(options: Options, source: Source, rename: Renaming, model: RowMod
     """Read the first rows of the test files, or all if they are small; return whether all were read.
 
     What is malformed is an error now, rather than after training. Files of another format than the training
-    files are read with the model's features later. `model`: the one to go on from, which reads all of them.
+    files are read with the columns of a table; otherwise the model's features have to be known first.
+    `model`: the one to go on from, which reads all of them.
     """
     from novikoff.cli.inputs import open_data, open_for_model
     from novikoff.data.sources.columns import TableFeatures
@@ -103,6 +104,9 @@ def check_test(options: Options, source: Source, rename: Renaming, model: RowMod
         test = open_for_model(model, options.test, row_options(options, READING))
     elif format_by_name(options.test) in (None, source.format):
         test = open_data(options.test, **row_options(options) | {"format": source.format})
+    elif isinstance(source.features, TableFeatures):
+        known = TableFeatures.from_state(*source.features.state())  # fixed, and apart from those to learn
+        test = open_data(options.test, features=known, **row_options(options, READING))
     else:
         return False
     if isinstance(test.features, TableFeatures) and isinstance(source.features, TableFeatures):
