@@ -161,3 +161,13 @@ def test_an_empty_batch_of_other_formats():
     run("fit", "train.svm")
     Path("none.svm").write_text("")
     assert run("predict", "train.novikoff", "none.svm").stdout == ""
+
+
+def test_ids_in_lines_name_themselves_and_whole_numbers_stay_whole():
+    result = run("predict", "people.novikoff", "people.csv", "--id", "age", "--to", "jsonl")
+    assert [json.loads(line)["age"] for line in result.stdout.splitlines()] == [4, 2, 5, 1]
+    assert '"age": 4,' in result.stdout
+    Path("broken.csv").write_text('name,age,job\n"a\nb",4,cook\n')
+    assert "the id 'a\\nb' contains a line break" in error_of(
+        "predict", "people.novikoff", "broken.csv", "--id", "name"
+    )

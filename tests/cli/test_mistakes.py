@@ -173,8 +173,11 @@ def test_a_test_file_of_another_format_is_checked_before_training():
     pytest.importorskip("pyarrow")
     train = SAMPLES / "iris.csv"
     message = error_of("fit", train, "--test", SAMPLES / "wine-test.svm", "-q", "--model", "m")
-    assert "the format is libsvm, and that of the training files csv" in message
-    Path("bad.jsonl").write_text('{"class": "setosa", "sepal_length": 1}\n{"class" "setosa"}\n')
+    assert "wine-test.svm: the file has numbered features" in message
+    message = error_of("fit", SAMPLES / "wine-train.svm", "--test", train, "-q", "--model", "m")
+    assert "the format is csv, but that of the training files libsvm" in message
+    cells = '"sepal_length": 1, "sepal_width": 1, "petal_length": 1, "petal_width"'
+    Path("bad.jsonl").write_text(f'{{"class": "setosa", {cells}: 1}}\n{{"class": "setosa", {cells} 1}}\n')
     message = error_of("fit", train, "--test", "bad.jsonl", "--label", "class", "-q", "--model", "m")
     assert "bad.jsonl, line 2" in message
     assert not Path("m").exists()

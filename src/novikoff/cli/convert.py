@@ -14,6 +14,7 @@ from novikoff.parameters.files import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
 DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # others: the format's name
+INPUTS = ("columns", "matrix")
 NUMBER_BY = ("auto", "name", "column")
 
 
@@ -48,6 +49,13 @@ NUMBER_BY = ("auto", "name", "column")
                 "auto",
                 choices=NUMBER_BY,
             ),
+            opt.value_option(
+                "inputs",
+                "For ONNX: 'columns', one input per column of a table, by name; or 'matrix', one input X, "
+                "with a value per feature. Default: columns for a model of a table, otherwise matrix.",
+                choices=INPUTS,
+            ),
+            opt.flag("float32", "For ONNX: take numbers as float32; they are converted to double inside."),
             opt.value_option(
                 "label_name", "The name of the labels in JSON lines and tables.", "label", metavar="NAME"
             ),
@@ -85,8 +93,11 @@ def convert(options: Options) -> None:
     if to_stdout and (is_model or options.json):
         raise UsageError("standard output is for data only, and without --json.", "OUT")
     if is_model:
-        outcome = _convert_model(inputs[0], target, to)
+        outcome = _convert_model(inputs[0], target, to, options)
     else:
+        for name in ("inputs", "float32"):
+            if name in options.given:
+                raise UsageError("is for ONNX only, to which models are converted.", opt.flag_of(name))
         from novikoff.data.writers.row_text import Columns as Called
         from novikoff.data.writers.rows import write_source
 
@@ -149,7 +160,7 @@ def _holds_model(path: str) -> bool:
         return kind == "model" or file.read(len(TITLE)) == TITLE.encode()
 
 
-def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
+def _convert_model(path: str, target: Path, to: str | None, options: Options) -> dict[str, object]:
     from novikoff.linear.model import LinearModel
     from novikoff.linear.text import from_text, to_text
     from novikoff.modelfile.container import kind_of_file
@@ -159,6 +170,9 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     format = to or by_suffix.get(target.suffix.lower())
     if format is None:
         raise ValueError(f"{target}: the suffix is not that of a model format; name the format by --to.")
+    for name in ("inputs", "float32"):
+        if name in options.given and format != "onnx":
+            raise UsageError("is for ONNX only.", opt.flag_of(name))
     if kind_of_file(path) == "model":
         linear = LinearModel.load(path)
     else:
@@ -172,7 +186,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     if format == "onnx":
         from novikoff.linear.onnx import to_onnx
 
-        content = to_onnx(linear).SerializeToString()
+        content = to_onnx(linear, inputs=options.inputs, float32=options.float32).SerializeToString()
     else:
         content = to_text(linear).encode("utf-8", "surrogatepass")
     with replacing(target) as file:

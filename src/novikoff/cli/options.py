@@ -82,6 +82,7 @@ COMMON = {  # the most used first; the text in place of a longer help, "" for it
     "average": "Predict with the mean of all weights. auto: with the last ones, if they make no error.",
     "rule": "How to correct a mistake. arow and scw need few epochs and no scaling.",
     "class_weight": "",
+    "continue_from": "Go on learning from this model, with new files.",
     "kernel": "Learn curved boundaries, with all rows in memory; rbf is a good start.",
     "early_stopping": "Hold out rows, and keep the weights that do best on them.",
     # what to try, search or prove

@@ -162,11 +162,11 @@ class _Lines:
         if self._id is None:
             return []
         text = id_text(id)
-        output.check_labels([text], "--to jsonl writes such ids.")
+        output.check_labels([text], "--to jsonl writes such ids.", "id")
         return [text]
 
     def _json(self, id: Any, label: Any, scores: list[float] | None) -> str:
-        row: dict[str, Any] = {} if self._id is None else {self._id: id if _is_json(id) else str(id)}
+        row: dict[str, Any] = {} if self._id is None else {self._id: _as_json(id)}
         row["label"] = label
         if scores is not None:
             names = self._names
@@ -174,5 +174,8 @@ class _Lines:
         return output.json_line(row)
 
 
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
+def _as_json(value: Any) -> Any:
+    """An id as it is, or as text; whole numbers of a column of numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)

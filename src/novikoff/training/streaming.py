@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,8 +58,17 @@ class Grows(Protocol):
         """Make the only class so far, learned as the first of two, the second."""
 
 
+class Start(NamedTuple):
+    """What a fit goes on from: a linear model, and the scaling of its rows."""
+
+    model: Model
+    scaling: Scaling | None
+
+
 class SourceExamples(Examples):
     """The rows of a source as the examples of a fit."""
+
+    start: Start | None = None
 
     def __init__(
         self,
@@ -310,7 +319,12 @@ class SourceExamples(Examples):
     ) -> LinearTrainer:
         """A fit with all rows in memory, scaled, which may visit them in any order."""
         X, labels, weights = self.read_all(scale, balanced=balanced)
-        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        if self.start is None:
+            model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        else:
+            model = self._first_model(settings)
+            if self.classes.n_classes > model.n_classes:
+                model.grow(self.classes.n_classes)
         return LinearTrainer(model, ArrayExamples(X, labels, weights, plan, model), plan)
 
     def in_passes(
@@ -329,7 +343,8 @@ class SourceExamples(Examples):
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
-        self.scaling = Scaling("unit") if scale == "unit" else None
+        if scale == "unit":
+            self.scaling = Scaling("unit")
         if plan.order == "riffle":
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
@@ -350,10 +365,18 @@ class SourceExamples(Examples):
         return self._fitting(plan, settings, checkpoint)
 
     def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
-        trainer = LinearTrainer(Model(2, 0, settings), self, plan)
+        trainer = LinearTrainer(self._first_model(settings), self, plan)
         if checkpoint is not None:
             self.after_block = partial(checkpoint.after_block, trainer, self)
         return trainer
+
+    def _first_model(self, settings: Settings) -> Model:
+        """A model without columns and more than two classes, or a copy of the one to go on from."""
+        if self.start is None:
+            return Model(2, 0, settings)
+        model = self.start.model.copy()
+        model.last_are_right = False
+        return model
 
 
 @dataclass
@@ -377,6 +400,7 @@ def fit(
     class_weight: dict[str, float] | str | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> Learned:
     """Learn from a source until an epoch makes no update, or the plan ends training.
 
@@ -384,6 +408,9 @@ def fit(
     fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
     memory (`data.sources.kept`); otherwise it is read in its order.
+
+    With `start` its model goes on, with its columns, scaling, settings and counts: the source has its
+    features, and `classes` are its own, to which others may be added (`StreamClasses.of_model`).
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
@@ -396,6 +423,9 @@ def fit(
         elif not plan.early_stopping:
             plan = replace(plan, order="cyclic")
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if start is not None:
+        examples.start, examples.scaling, scale = start, start.scaling, None
+        settings = start.model.settings
     if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(

@@ -52,13 +52,22 @@ class TableFeatures(Features):
         The most consecutive words in one feature of a text column.
     vocabulary : NamedFeatures
         The mapping from names to columns.
+    of_lines : bool, default False
+        Whether the model was learned from lines with names, in which a missing value is no feature.
     """
 
     kind = "table"
 
     def __init__(
-        self, columns: Sequence[Column], *, has_names: bool, ngrams: int, vocabulary: NamedFeatures
+        self,
+        columns: Sequence[Column],
+        *,
+        has_names: bool,
+        ngrams: int,
+        vocabulary: NamedFeatures,
+        of_lines: bool = False,
     ) -> None:
+        self._nulls = {f"{column.name}=null" for column in columns} if of_lines else set()
         self.columns, self.has_names, self.ngrams = list(columns), has_names, ngrams
         self.vocabulary = vocabulary
         # the column of each feature that is named after a table column, by that column's number
@@ -94,7 +103,10 @@ class TableFeatures(Features):
 
     def place(self, names: list[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none."""
-        return self.vocabulary.place(names)
+        places = self.vocabulary.place(names)
+        if self._nulls:
+            places[[name in self._nulls for name in names]] = -1
+        return places
 
     def names(self, columns: Iterable[int]) -> list[str]:
         return self.vocabulary.names(columns)
@@ -135,7 +147,11 @@ class TableFeatures(Features):
         (at,) = find_columns(names, wanted, "id")
         columns = [*self.columns, Column(names[at], "id", "string")]
         return TableFeatures(
-            columns, has_names=self.has_names, ngrams=self.ngrams, vocabulary=self.vocabulary
+            columns,
+            has_names=self.has_names,
+            ngrams=self.ngrams,
+            vocabulary=self.vocabulary,
+            of_lines=bool(self._nulls),
         )
 
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:

@@ -578,7 +578,7 @@ def _of_names(
     free = [(name, kind) for name, kind in zip(names, kinds, strict=True) if name not in fixed]
     found = {c.name: c for c in columns_of(features, [name for name, _ in free], [kind for _, kind in free])}
     columns = [found.get(column.name, column) for column in made]
-    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features)
+    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features, of_lines=True)
 
 
 def _need_pyarrow() -> None:
