@@ -197,14 +197,14 @@ def test_classes_grow_only_where_they_may():
     [
         (
             ("--rule", "pa"),
-            "Invalid value for --rule: is pa, but --continue-from keeps the model's: perceptron.",
+            "Error: --rule is pa, but --continue-from keeps the model's: perceptron.",
         ),
         (("--no-intercept",), "is no, but --continue-from keeps the model's: yes."),
         (("--scale", "unit"), "is unit, but --continue-from keeps the model's: standard."),
         (("--classes", "yes,no"), "is yes,no, but --continue-from keeps the model's: no,yes."),
         (("--positive", "yes"), "is yes, but --continue-from keeps the model's: none."),
         (("--hash-bits", "10"), "is 10, but --continue-from keeps the model's columns: none."),
-        (("--cache",), "--cache: is not possible with --continue-from."),
+        (("--cache",), "--cache is not possible with --continue-from."),
         (("--kernel", "rbf"), "only possible"),
     ],
 )

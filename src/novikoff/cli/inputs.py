@@ -31,8 +31,11 @@ def open_data(data: list[str], **options: Any) -> Source:
         return open_source(data, **options)
     except UnknownOption as error:
         has = ", ".join(flag_of(name) for name in error.known if name in FILE_PARAMETERS)
+        why = f"whose options are {has}"
+        if error.name == "label" and error.format in ("libsvm", "vw"):
+            why = "in which each line begins with its label"
         raise UsageError(
-            f"is not an option of the format '{error.format}', whose options are {has}.", flag_of(error.name)
+            f"is not an option of the format '{error.format}', {why}.", flag_of(error.name)
         ) from None
 
 
