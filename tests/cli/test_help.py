@@ -93,7 +93,7 @@ def test_help_all_has_every_option_and_argument_in_full(names):
 @pytest.mark.parametrize("names", [(), ("tag",), *EVERY], ids=["", "tag", *NAMES])
 def test_help_fits_the_terminal(names, flag, monkeypatch):
     for columns in (60, 80, 110):
-        monkeypatch.setattr("shutil.get_terminal_size", lambda c=columns: os.terminal_size((c, 24)))
+        monkeypatch.setattr(app, "terminal_width", lambda c=columns: c)
         lines = run(*names, flag).stdout.splitlines()
         assert max(map(len, lines)) <= columns
 

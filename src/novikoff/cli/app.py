@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from inspect import cleandoc
 
@@ -113,9 +114,7 @@ def _usage(names: list[str]) -> str:
 
 
 def _show_help(names: list[str], *, all: bool = False, err: bool = False) -> None:
-    from shutil import get_terminal_size
-
-    width = min(get_terminal_size().columns, 110)
+    width = terminal_width()
     parts = [_usage(names), paragraphs(about(*names), width)]
     if known := GROUPS.get(" ".join(names)):
         if not names:
@@ -129,6 +128,20 @@ def _show_help(names: list[str], *, all: bool = False, err: bool = False) -> Non
     else:
         parts += load(*names).sections(width, all=all)
     output.say("\n\n".join(filter(None, parts)).splitlines(), err=err)
+
+
+def terminal_width() -> int:
+    """The width for help, at most 110 columns; as `shutil` finds it, which loads every compressor."""
+    try:
+        columns = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        except (AttributeError, ValueError, OSError):  # not a terminal
+            columns = 80
+    return min(columns or 80, 110)
 
 
 def _is_set(variable: str) -> bool:

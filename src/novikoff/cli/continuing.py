@@ -7,7 +7,6 @@ Only the epochs, their order, the weights of classes and the way of reading file
 from __future__ import annotations
 
 import math
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +163,8 @@ def open_more(options: Options, model: LinearModel | KernelModel) -> Source:
 
 def made_with(options: Options, model: LinearModel | KernelModel, made: dict[str, Any]) -> dict[str, Any]:
     """The parameters of the model that the fit makes: those with which files for it are read stay."""
+    from hashlib import blake2b  # here: it loads OpenSSL, which help does not need
+
     names = (*READING, *COLUMNS) if "format" in model.parameters else ()
     kept = {name: model.parameters[name] for name in (*names, "format") if name in model.parameters}
     content = Path(options.continue_from).read_bytes()

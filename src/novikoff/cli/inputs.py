@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli.options import COLUMNS, READING, Options, UsageError, defaults, flag_of, row_options
@@ -39,21 +37,23 @@ def open_data(data: list[str], **options: Any) -> Source:
         ) from None
 
 
-class _Spooled(SpooledTemporaryFile[bytes]):
-    """Standard input that can be read again: in memory, or in a temporary file if it is large."""
-
-    name = "standard input"
-
-    def __del__(self) -> None:  # it belongs to a source, which nothing closes
-        self.close()
-
-
 def spooled(data: list[Any]) -> list[Any]:
     """The files, with standard input copied so that it can be read more than once."""
+    import shutil
+    from tempfile import SpooledTemporaryFile
+
+    class Spooled(SpooledTemporaryFile[bytes]):
+        """Standard input that can be read again: in memory, or in a temporary file if it is large."""
+
+        name = "standard input"
+
+        def __del__(self) -> None:  # it belongs to a source, which nothing closes
+            self.close()
+
     out = list(data)
     for k, each in enumerate(data):
         if each == "-":
-            out[k] = _Spooled(SPOOLED)
+            out[k] = Spooled(SPOOLED)
             shutil.copyfileobj(sys.stdin.buffer, out[k], 1 << 20)
             out[k].seek(0)
     return out
