@@ -226,8 +226,11 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
     Path("broken.svm").write_text("1 2:x\n")
     assert "broken.svm, line 1" in error_of("fit", "train.svm", "--test", "broken.svm", "-q")
     assert not Path("train.novikoff").exists()
-    Path("broken.csv").write_text("label,a\n1,2\n")  # of another format: read with the model's features
-    result = run("fit", "train.svm", "--test", "broken.csv", code=1)
+    Path("broken.csv").write_text("label,a\n1,2\n")
+    assert "broken.csv: the format is csv" in error_of("fit", "train.svm", "--test", "broken.csv", "-q")
+    assert not Path("train.novikoff").exists()
+    run("convert", "train.svm", "train.jsonl")  # a table for it is read with the model's features, when known
+    result = run("fit", "train.jsonl", "--test", "broken.csv", code=1)
     assert "verdict" in result.stdout
     assert "broken.csv" in result.stderr
     assert Path("train.novikoff").exists()

@@ -80,7 +80,12 @@ class Command:
         out += [section(heading, rows, width) for heading, rows in shown.items()]
         more = ("--help-all", f"Show all {len(self.options)} options, and all about them.")
         out.append(section("Help", [HELP, more], width))
-        return [*out, "\n".join(["Examples:", *(_as_typed(each, width) for each in self.examples)])]
+        return [
+            *out,
+            "\n".join(
+                ["Examples:" if self.examples else "", *(_as_typed(each, width) for each in self.examples)]
+            ),
+        ]
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ HELP = ("-h, --help", "Show this help.")
 def command(
     *arguments: Argument,
     groups: dict[str, Group],
-    examples: tuple[str, ...],
+    examples: tuple[str, ...] = (),
     table: Mapping[str, Parameter] = TABLE,
 ) -> Callable[[Callable[[Options], int | None]], Command]:
     """Make a command of a function; `groups` maps headings to options."""
