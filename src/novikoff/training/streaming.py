@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -67,8 +67,17 @@ class Grows(Protocol):
         """Make the only class so far, learned as the first of two, the second."""
 
 
+class Start(NamedTuple):
+    """What a fit goes on from: a linear model, and the scaling of its rows."""
+
+    model: Model
+    scaling: Scaling | None
+
+
 class SourceExamples(Examples):
     """The rows of a source as the examples of a fit."""
+
+    start: Start | None = None
 
     def __init__(
         self,
@@ -348,9 +357,14 @@ class SourceExamples(Examples):
         self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
     ) -> LinearTrainer:
         """A fit with all rows in memory, scaled, which may visit them in any order."""
-        by_factors = scale == AUTO and not self.source.features.hashed
+        by_factors = scale == AUTO and not self.source.features.hashed and self.start is None
         X, labels, weights = self.read_all(None if scale == AUTO else scale, balanced=balanced)
-        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        if self.start is None:
+            model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        else:
+            model = self._first_model(settings)
+            if self.classes.n_classes > model.n_classes:
+                model.grow(self.classes.n_classes)
         examples = ArrayExamples(X, labels, weights, plan, model)
         if by_factors:
             model.set_factors(examples.power_factors())
@@ -374,7 +388,8 @@ class SourceExamples(Examples):
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
-        self.scaling = Scaling("unit") if scale == "unit" else None
+        if scale == "unit":
+            self.scaling = Scaling("unit")
         if plan.order == "riffle":
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
@@ -396,15 +411,23 @@ class SourceExamples(Examples):
         return self._fitting(plan, settings, checkpoint)
 
     def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
-        model = Model(2, 0, settings)
-        factors = None if self.sizes is None else power_factors(self.sizes)
-        if factors is not None:
-            model.resize(len(factors))
-            model.set_factors(factors)
-        trainer = LinearTrainer(model, self, plan)
+        trainer = LinearTrainer(self._first_model(settings), self, plan)
         if checkpoint is not None:
             self.after_block = partial(checkpoint.after_block, trainer, self)
         return trainer
+
+    def _first_model(self, settings: Settings) -> Model:
+        """A model without columns, or with those that have factors; or a copy of the one to go on from."""
+        if self.start is None:
+            model = Model(2, 0, settings)
+            factors = None if self.sizes is None else power_factors(self.sizes)
+            if factors is not None:
+                model.resize(len(factors))
+                model.set_factors(factors)
+            return model
+        model = self.start.model.copy()
+        model.last_are_right = False
+        return model
 
 
 @dataclass
@@ -428,6 +451,7 @@ def fit(
     class_weight: dict[str, float] | str | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> Learned:
     """Learn from a source until an epoch makes no update, or the plan ends training.
 
@@ -436,6 +460,9 @@ def fit(
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
     memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the
     first epoch measures the columns, unless the source can be read only once or hashes them.
+
+    With `start` its model goes on, with its columns, scaling, settings and counts: the source has its
+    features, and `classes` are its own, to which others may be added (`StreamClasses.of_model`).
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
@@ -448,6 +475,9 @@ def fit(
         elif not plan.early_stopping:
             plan = replace(plan, order="cyclic")
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if start is not None:
+        examples.start, examples.scaling, scale = start, start.scaling, None
+        settings = start.model.settings
     if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(
