@@ -70,7 +70,7 @@ SIGNATURES = {
     ),
     "SequenceTagger": (
         "(*, features=None, average=True, max_epochs=10, order='shuffle', random_state=None, min_count=1, "
-        "transitions='first-order', learn_as=None, hash_bits=None, early_stopping=False, "
+        "transitions='first-order', learn_as='auto', hash_bits=None, early_stopping=False, "
         "validation_fraction=0.1, "
         "n_epochs_no_change=5, n_jobs=None, verbose=0, callback=None)"
     ),

@@ -48,6 +48,8 @@ def settle(options: Options) -> None:
     for name in OTHER_DEFAULTS:
         if name not in given:
             setattr(options, name, KERNEL_PARAMETERS[name].default)
+    if "scale" not in given:
+        options.scale = None
     if options.max_epochs == AUTO:
         raise UsageError("auto is not possible with --kernel.", "--epochs")
     if "cache" in given and not streams(options):
