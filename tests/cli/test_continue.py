@@ -226,7 +226,9 @@ def test_models_that_cannot_go_on_here():
     online = OnlinePerceptron()
     online.learn_many([({"a": 1}, "x"), ({"b": 1}, "y")])
     online.save("online.novikoff")
-    assert "holds a OnlinePerceptron" in usage_error("fit", "a.csv", "--continue-from", "online.novikoff")
+    assert "holds a model of OnlinePerceptron" in usage_error(
+        "fit", "a.csv", "--continue-from", "online.novikoff"
+    )
 
 
 def test_auto_averages_unless_all_rows_are_known():

@@ -78,7 +78,7 @@ COMMON = {  # the most used first; the text in place of a longer help, "" for it
     # how to learn
     "templates": "What makes features of a token: a file, or chunking, pos or ner. Default: by the files.",
     "max_epochs": "How often to go through the rows, at most. auto: until more would not help.",
-    "scale": "Bring columns (standard, maxabs) or rows (unit) to one size.",
+    "scale": "Bring columns (auto, standard, maxabs) or rows (unit) to one size.",
     "average": "Predict with the mean of all weights. auto: with the last ones, if they make no error.",
     "rule": "How to correct a mistake. arow and scw need few epochs and no scaling.",
     "class_weight": "",
