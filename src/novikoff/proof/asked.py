@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import is_sparse
 from novikoff.proof.problem import Problem
 from novikoff.proof.quick import Question
 from novikoff.proof.verdicts import Separable
@@ -39,10 +38,6 @@ def ask(
     >>> proof.is_possible, proof.pairs.tolist(), proof.weights, proof.consistent
     (False, [0, 1], (1, 1), False)
     """
-    if is_sparse(X) and not hasattr(X, "format"):  # of a source; the search takes rows by number
-        import scipy.sparse as sp
-
-        X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     problem = Problem(X, labels, np.arange(n_classes), math.sqrt(bias_square), None)
     answer = Question(problem, ties).ask(epochs, start=start)
     if answer is None:

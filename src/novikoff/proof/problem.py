@@ -23,8 +23,18 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, read_matrix, rows_of
+from novikoff.data.arrays import (
+    UnsortedIndices,
+    in_order,
+    is_sparse,
+    raise_problem,
+    read_matrix,
+    rows_of,
+    some_rows,
+    with_values,
+)
 from novikoff.data.labels import Labels, number
+from novikoff.data.mapped import picked
 from novikoff.data.targets import read_labels, read_weights
 from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
 from novikoff.parameters.common import PARAMETERS
@@ -164,9 +174,7 @@ class Problem:
         """The rows multiplied by 2^power."""
         if not is_sparse(self.X):
             return replace(self, X=folding.times(self.X, power))
-        X = self.X.astype(np.float64)
-        X.data = folding.times(X.data, power)
-        return replace(self, X=X)
+        return replace(self, X=with_values(self.X, folding.times(self.X.data, power)))
 
     @property
     def _bias_square(self) -> float:
@@ -195,7 +203,7 @@ class Problem:
         if len(near) > MEASURED:
             square = Fraction(longest) ** 2 / Fraction(4) ** power
             return square * (1 - slack), square * (1 + slack)
-        part = self.X[near]
+        part = some_rows(self.X, near)
         low, high = Fraction(0), Fraction(0)
         for k, row in enumerate(near.tolist()):
             x = part.data[part.indptr[k] : part.indptr[k + 1]] if is_sparse(part) else part[k]
@@ -255,36 +263,61 @@ class Problem:
 
     def signed_rows(self, pairs: Pairs) -> Any:
         """The z of these pairs, as rows: a dense array, or CSR if X is sparse."""
+        if is_sparse(self.X):
+            import scipy.sparse as sp  # here: questions of training do without it
+
+            line, column, value = self._terms(pairs)
+            return sp.csr_array((value, (line, column)), shape=(len(pairs), self.dimension))
         rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
         X = self.X[rows].astype(np.float64)
-        sparse = is_sparse(X)
-        if sparse:
-            import scipy.sparse as sp  # here: questions about dense rows do without it
         if self.bias:
-            column = np.full((len(rows), 1), self.bias)
-            X = sp.hstack([X, sp.csr_array(column)], format="csr") if sparse else np.hstack([X, column])
+            X = np.hstack([X, np.full((len(rows), 1), self.bias)])
         factors = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         if rivals is None:
-            factors = factors * self.signs[rows]
-            return sp.diags_array(factors) @ X if sparse else X * factors[:, None]
-        X = sp.diags_array(factors) @ X if sparse else X * factors[:, None]
-        if sparse:
-            return self._sparse_pairs(sp.csr_array(X), self.labels[rows], rivals)
+            return X * (factors * self.signs[rows])[:, None]
+        X = X * factors[:, None]
         z = np.zeros((len(rows), self.n_classes, self.width))
         z[np.arange(len(rows)), self.labels[rows]] = X
         z[np.arange(len(rows)), rivals] = -X
         return z.reshape(len(rows), -1)
 
-    def _sparse_pairs(self, X: Any, own: Any, rivals: Any) -> Any:
-        import scipy.sparse as sp
+    def dense_rows(self, pairs: Pairs) -> Floats:
+        """The same as a dense array."""
+        if not is_sparse(self.X):
+            dense: Floats = self.signed_rows(pairs)
+            return dense
+        line, column, value = self._terms(pairs)
+        z = np.zeros((len(pairs), self.dimension))
+        z[line, column] = value
+        return z
 
-        stored, m = np.diff(X.indptr), X.shape[0]
-        line = np.repeat(np.arange(m), stored)
-        width = self.width
-        columns = [X.indices + width * np.repeat(c, stored).astype(np.int64) for c in (own, rivals)]
-        data = np.concatenate([X.data, -X.data])
-        places = np.concatenate([line, line]), np.concatenate(columns)
-        return sp.csr_array((data, places), shape=(m, self.dimension))
+    def compact_rows(self, pairs: Pairs) -> Floats:
+        """The same without columns of zeros."""
+        if is_sparse(self.X):
+            line, column, value = self._terms(pairs)
+            used, where = np.unique(column, return_inverse=True)
+            z = np.zeros((len(pairs), len(used)))
+            z[line, where] = value
+        else:
+            z = self.signed_rows(pairs)
+        return z[:, z.any(axis=0)]
+
+    def _terms(self, pairs: Pairs) -> tuple[Pairs, Pairs, Floats]:
+        """The stored numbers of these z, if X is sparse, with the line and the column of each."""
+        rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
+        X, m = some_rows(self.X, rows), len(rows)
+        line = np.repeat(np.arange(m), np.diff(X.indptr))
+        column, value = X.indices.astype(np.int64), X.data.astype(np.float64)
+        if self.bias:
+            line = np.concatenate([line, np.arange(m)])
+            column = np.concatenate([column, np.full(m, self.n_features)])
+            value = np.concatenate([value, np.full(m, self.bias)])
+        factors = np.ones(m) if self.weights is None else self.weights[rows]
+        if rivals is None:
+            return line, column, value * (factors * self.signs[rows])[line]
+        value = value * factors[line]
+        own, other = (column + self.width * classes[line] for classes in (self.labels[rows], rivals))
+        return np.tile(line, 2), np.concatenate([own, other]), np.concatenate([value, -value])
 
     # -- witnesses
     def coefficients(self, u: Floats) -> tuple[Floats, Floats]:
@@ -337,7 +370,7 @@ class Problem:
     def some(self, rows: Pairs) -> Problem:
         """The same problem for these rows only."""
         weights = None if self.weights is None else self.weights[rows]
-        return Problem(self.X[rows], self.labels[rows], self.classes, self.bias, weights)
+        return Problem(picked(self.X, rows), self.labels[rows], self.classes, self.bias, weights)
 
 
 def row_lengths(X: Any, bias: float) -> Floats:
