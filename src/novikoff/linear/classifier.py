@@ -167,6 +167,12 @@ class PerceptronClassifier(RowClassifier):
         """
         return margin_upper(self._fitted("margin_upper_"), self._run)
 
+    @property
+    def witness_(self) -> tuple[Floats, Floats] | None:
+        """What `verdict_` is about where it is 'separated': not always the weights that predict."""
+        self._fitted("witness_")
+        return self._run.witness
+
     def _fitted(self, name: str) -> Model:
         model = vars(self).get("_model")
         if model is None:
@@ -191,7 +197,8 @@ class PerceptronClassifier(RowClassifier):
         if not self.average:
             advice.append("average=True for a steadier model")
         advice.append(ASK)
-        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=4)
+        level = 3 if X is None else 4  # the caller of `fit_source`, or of `fit`, which calls `_finish`
+        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=level)
 
     def _early(self) -> bool:
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None
