@@ -69,8 +69,8 @@ def _model_of(path: Path) -> LinearModel | KernelModel:
         return model
     name = getattr(model, "name", type(model).__name__)
     raise UsageError(
-        f"{path} holds a model of {name}; fit goes on from linear perceptrons and kernel perceptrons. In Python, "
-        "load it and call its partial_fit or learn_one, if it has one.",
+        f"{path} holds a model of {name}; fit goes on from linear perceptrons and kernel perceptrons. In "
+        "Python, load it and call its partial_fit or learn_one, if it has one.",
         FLAG,
     )
 

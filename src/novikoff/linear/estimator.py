@@ -198,11 +198,6 @@ class LinearClassifier(PerceptronClassifier):
         self._assign(self._pair("intercept_")[0], value)
 
     @property
-    def witness_(self) -> tuple[Floats, Floats] | None:
-        self._fitted("witness_")
-        return self._run.witness
-
-    @property
     def predicts_with_(self) -> str:
         return "averaged" if self._fitted("predicts_with_").averages else "last"
 

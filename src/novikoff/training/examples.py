@@ -11,6 +11,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, is_memory_mapped, is_sparse, row_bytes, rows_of, some_rows
+from novikoff.data.mapped import picked
 from novikoff.data.scaling import power_factors
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
@@ -111,8 +112,8 @@ class Examples(ABC):
         return tally
 
     @abstractmethod
-    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
-        """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        """All rows that are visited, their labels, and their numbers if there are others."""
 
     def sample(self) -> Any:
         """Up to `SAMPLE` of the rows, evenly spaced; None where they cannot be read again."""
@@ -204,7 +205,7 @@ class ArrayExamples(Examples):
     def all_rows(self) -> tuple[Any, Ints, Order | None]:
         if self.kept is None:
             return self.X, self.labels, None
-        return some_rows(self.X, self.kept), self.labels[self.kept], self.kept
+        return picked(self.X, self.kept), self.labels[self.kept], self.kept
 
     def visit_again(self, rows: Order) -> None:
         """Count visits to these rows, if an epoch may visit a row more than once."""

@@ -297,10 +297,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
         """Ask about each learner, except those whose last epoch was clean."""
         assert self.plan.ask is not None
         model, settings = self.model, self.model.settings
-        rows = self.examples.all_rows()
-        if rows is None:
-            return None
-        X, labels, numbers = rows
+        X, labels, numbers = self.examples.all_rows()
         ties = "mistake" if settings.rule == "margin" else settings.ties
         found: dict[int, Proof | None] = {}
         for k, learner in enumerate(model.learners):

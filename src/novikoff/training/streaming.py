@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
+from novikoff.data.mapped import MappedRows
 from novikoff.data.scaling import Scaling, power_factors
-from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather, joined
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
@@ -43,7 +44,7 @@ from novikoff.training.run import Run
 from novikoff.training.tally import Tally
 from novikoff.training.weights import Model, Scorer, Settings
 
-MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
+MOST_ROW_BYTES = 1 << 28  # rows up to this size are kept in memory while they are asked about
 
 
 class Grows(Protocol):
@@ -124,23 +125,25 @@ class SourceExamples(Examples):
             return some_rows(batch.X, here[:: max(len(here) // SAMPLE, 1)])
         return None
 
-    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
-        """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
-        blocks, places, labels, before, size = [], [], [], 0, 0
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        """The rows, in memory while they take at most `MOST_ROW_BYTES`, and otherwise in a temporary file."""
+        columns = self.source.features.n_columns
+        parts: list[Matrix] = []
+        places, labels, before, size = [], [], 0, 0
+        held: MappedRows | None = None
         for batch in self.as_stored():
             here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
-            X = some_rows(batch.X, here)  # a copy, because blocks reuse their memory
-            size += row_bytes(X) * len(here)
-            if size > MOST_ROW_BYTES:
-                return None
-            blocks.append(Block(X, None, None, 0, str))
+            parts.append(some_rows(batch.X, here))  # a copy, because blocks reuse their memory
+            size += row_bytes(parts[-1]) * len(here)
+            if held is None and size > MOST_ROW_BYTES:
+                held = MappedRows(columns)
+            while held is not None and parts:
+                held.add(parts.pop(0))
             places.append(here + before)
             labels.append(batch.labels[here])
             before += len(batch.labels)
         numbers = np.concatenate(places)
-        X = gather(blocks).X
-        columns = self.source.features.n_columns
-        X = X._replace(shape=(X.shape[0], columns)) if isinstance(X, Csr) else X
+        X = joined(parts, columns) if held is None else held.rows()
         return X, np.concatenate(labels), None if len(numbers) == before else numbers
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
