@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from novikoff.theory.findings import Diagnosis
 
 CLEARLY = 1.15  # ratio of two medians from which they differ clearly
+FEW = 10  # mistakes; medians that differ by fewer do not differ clearly
 UNSTEADY = 1.5  # ratio of most to fewest mistakes from which the order matters
 RARE = 0.1  # share of the rows below which a class is rare
 FAR = 10.0  # ratio of R to the spread, or of two columns, from which scaling is advised
@@ -128,6 +129,8 @@ def _about_normalizing(d: Diagnosis, sentences: list[str]) -> None:
     plain, scaled = (orders[rule].quartiles[1] for rule in ("perceptron", "normalized"))
     counts = f"{count_text(scaled)} instead of {count_text(plain)} (medians over the same orders)"
     rule = d.words.setting("rule", "normalized")
+    if abs(plain - scaled) < FEW:
+        return
     if plain > CLEARLY * scaled:
         if best is not None and tried is not None and best.clearly_beats(tried):
             sentences.append(

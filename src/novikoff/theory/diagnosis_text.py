@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from novikoff import __version__
 from novikoff.outward import ceil_count, count_text, floor_count
 from novikoff.proof.verdicts import Inseparable
+from novikoff.shown import table_html
 from novikoff.theory.advice import number_of
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ p.lead { font-size: 1.1rem; margin-top: .2rem; }
 table { border-collapse: collapse; margin: .3rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
   border-bottom: 1px solid #e4e4e4; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; } td { font-variant-numeric: tabular-nums; }
 ol { padding-left: 1.3rem; } li { margin: .35rem 0; }
 .advised td { font-weight: 600; }
 figure { display: inline-block; margin: .5rem 1% 1rem 0; width: 47%; min-width: 20rem; vertical-align: top; }
@@ -223,10 +224,10 @@ def as_page(d: Diagnosis, pictures: bool | None = None) -> str:
 
 def as_fragment(d: Diagnosis) -> str:
     """The findings without pictures, for a notebook."""
-    return f"<div><b>Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features</b>{_findings(d)}</div>"
+    return f"<div><b>Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features</b>{_findings(d, 'h4')}</div>"
 
 
-def _findings(d: Diagnosis) -> str:
+def _findings(d: Diagnosis, heading: str = "h2") -> str:
     e = html.escape
     advice = "".join(f"<li>{e(text)}</li>" for text in d.advice)
     following = f"<p><code>{e(command)}</code></p>" if (command := next_line(d)) else ""
@@ -239,33 +240,37 @@ def _findings(d: Diagnosis) -> str:
     ]
     parts = [
         f'<p class="lead">{e(verdict_line(d))}</p>',
-        f"<h2>What to do</h2><ol>{advice}</ol>{following}" if advice else "",
-        f"<h2>What was found</h2>{_facts(facts)}",
+        f"<{heading}>What to do</{heading}><ol>{advice}</ol>{following}" if advice else "",
+        f"<{heading}>What was found</{heading}>{_facts(facts)}",
     ]
     if d.bounds:
         parts.append(
-            _table("Bounds on the mistakes", [("bound", "allowed", "made"), *map(bound_cells, d.bounds)])
+            _table(
+                heading, "Bounds on the mistakes", [("bound", "allowed", "made"), *map(bound_cells, d.bounds)]
+            )
         )
     if d.orders:
         head = ("rule", "orders", "least", "median", "most")
-        parts.append(_table(f"Random orders: {orders_head(d)}", [head, *order_cells(d)]))
+        parts.append(_table(heading, f"Random orders: {orders_head(d)}", [head, *order_cells(d)]))
     if d.trials:
-        parts.append(_table(f"Ways to learn: {trials_head(d)}", [("way", "errors", ""), *trial_cells(d)]))
+        parts.append(
+            _table(heading, f"Ways to learn: {trials_head(d)}", [("way", "errors", ""), *trial_cells(d)])
+        )
     return "".join(parts)
 
 
 def _facts(rows: list[tuple[str, str]]) -> str:
-    cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
-    return f"<table class=facts>{''.join(cells)}</table>"
+    return table_html(rows).replace("<table>", "<table class=facts>")
 
 
-def _table(title: str, cells: list[tuple[str, ...]]) -> str:
+def _table(heading: str, title: str, cells: list[tuple[str, ...]]) -> str:
     def line(row: tuple[str, ...], tag: str) -> str:
-        parts = (f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
+        right = " style='text-align:right'"  # not a class: notebooks have no styles of ours
+        parts = (f"<{tag}{right if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
         return f"<tr{' class=advised' if row[-1] == 'advised' else ''}>{''.join(parts)}</tr>"
 
     body = "".join(line(row, "td") for row in cells[1:])
-    return f"<h2>{html.escape(title)}</h2><table>{line(cells[0], 'th')}{body}</table>"
+    return f"<{heading}>{html.escape(title)}</{heading}><table>{line(cells[0], 'th')}{body}</table>"
 
 
 def _pictures(d: Diagnosis) -> str:

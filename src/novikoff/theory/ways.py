@@ -22,6 +22,7 @@ from novikoff.parameters.commands import FILE_PARAMETERS
 from novikoff.parameters.common import AUTO
 from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.proof.problem import Problem
+from novikoff.shown import Shown
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
 from novikoff.training.weights import Floats, Model, Settings
@@ -72,8 +73,8 @@ WAYS = (
 )
 
 
-@dataclass(frozen=True)
-class Trial:
+@dataclass(frozen=True, repr=False)
+class Trial(Shown):
     """Errors of a way on the held-out rows of each split."""
 
     way: Way
@@ -109,6 +110,9 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         figures = {"errors": list(self.errors), "rows": list(self.rows)}
         return vars(self.way) | figures | {"rate": self.rate, "standard_error": self.doubt}
+
+    def __repr__(self) -> str:
+        return f"<Trial of {self.way}: {self} errors>"
 
     def __str__(self) -> str:
         return f"{100 * self.rate:.2f} ± {100 * self.doubt:.2f} %"
