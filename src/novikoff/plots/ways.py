@@ -56,6 +56,7 @@ class WaysDisplay:
                 textcoords="offset points",
                 ha=side,
                 fontsize="x-small",
+                zorder=5,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
             )
         if self.guess is not None and 100 * self.guess < 1.5 * end:

@@ -132,12 +132,12 @@ def _about_normalizing(d: Diagnosis, sentences: list[str]) -> None:
     if abs(plain - scaled) < FEW:
         return
     if plain > CLEARLY * scaled:
-        if best is not None and tried is not None and best.clearly_beats(tried):
+        if tried is not None and d.usual is not None and d.usual.clearly_beats(tried):
             sentences.append(
                 f"Normalizing ({rule}) makes fewer mistakes while it learns, {counts}, but not on held-out "
                 f"rows: {tried} errors."
             )
-        else:
+        elif best is None or tried is None or not best.clearly_beats(tried):
             sentences.append(f"Normalizing helps: {rule} makes fewer mistakes while it learns, {counts}.")
     elif scaled > CLEARLY * plain and (best is None or best is not tried):
         sentences.append(f"Do not normalize: {rule} makes more mistakes while it learns, {counts}.")

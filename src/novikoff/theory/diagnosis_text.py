@@ -118,10 +118,10 @@ def trials_head(d: Diagnosis) -> str:
     return f"errors on held-out rows ({of}): mean ± standard error"
 
 
-def trial_cells(d: Diagnosis) -> list[tuple[str, str, str]]:
+def trial_cells(d: Diagnosis) -> list[tuple[str, ...]]:
     """Way, errors, and whether it is advised."""
     best = d.best_way
-    cells = [(str(t.way), str(t), "advised" if t is best else "") for t in d.trials]
+    cells: list[tuple[str, ...]] = [(str(t.way), str(t), "advised" if t is best else "") for t in d.trials]
     return [*cells, ("always the most frequent class", f"{100 * d.guess_rate:.2f} %", "")]
 
 

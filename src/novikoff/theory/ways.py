@@ -84,7 +84,8 @@ class Trial(Shown):
     @property
     def rates(self) -> Floats:
         """The error rate of each split."""
-        return np.array(self.errors) / np.array(self.rows)
+        rates: Floats = np.array(self.errors) / np.array(self.rows)
+        return rates
 
     @property
     def rate(self) -> float:
