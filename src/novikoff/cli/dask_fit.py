@@ -106,13 +106,19 @@ def learn(
         if checkpoint is None or not checkpoint.exists():
             raise
         raise ConnectionError(f"{error} --resume continues from there.") from None
+    scaling = shards.scaling
+    if scaling is not None and scaling.kind == AUTO:  # the shards learned from rows times powers of two
+        model.fold(1 / scaling.scale)
+        if run.witness is not None:
+            run.witness = run.witness[0] / scaling.scale, run.witness[1]
+        scaling = None
     assert shards.features is not None and run.call is not None
     model.ledger = model.ledger.after(run.call)
     learned = LinearModel(
         model,
         labels,
         shards.features,
-        scaling=shards.scaling,
+        scaling=scaling,
         parameters=made,
         run=run,
         name="DistributedPerceptron",

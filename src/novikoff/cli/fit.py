@@ -14,6 +14,7 @@ from novikoff.cli.learning import classes_of, plan_of, settings_of
 from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
+from novikoff.parameters.common import AUTO
 
 if TYPE_CHECKING:
     from novikoff.data.sources.bytestream import ByteStream
@@ -164,13 +165,14 @@ def fit(options: Options) -> int:
 
 def _needs_spool(options: Options, in_memory: bool) -> bool:
     """Whether standard input is read more than once: scaling by column measures the rows first."""
-    by_column = options.scale not in (None, "unit") and options.dask is None and not in_memory
+    hashed = options.scale == AUTO and options.hash_bits is not None
+    by_column = options.scale not in (None, "unit") and not hashed and options.dask is None and not in_memory
     if "-" not in options.data or not by_column or options.cache or options.cache_path or options.checkpoint:
         return False
     if not (options.quiet or options.json):
         output.note(
-            "standard input is kept, beyond 64 MiB in a temporary file: "
-            f"--scale {options.scale} measures the rows before it learns from them."
+            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} measures the "
+            "rows before it learns from them; --scale none learns from them as they come."
         )
     return True
 

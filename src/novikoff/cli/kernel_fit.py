@@ -47,6 +47,8 @@ def settle(options: Options) -> None:
     for name in OTHER_DEFAULTS:
         if name not in given:
             setattr(options, name, KERNEL_PARAMETERS[name].default)
+    if "scale" not in given:
+        options.scale = None
     if "cache" in given and not streams(options):
         raise UsageError(
             "is only possible with --kernel where each epoch reads the rows again: with --budget and --order "

@@ -81,6 +81,8 @@ class PerceptronClassifier(RowClassifier):
         """The parameters in a file; the model's settings override them."""
         known = parameters_of(cls)
         params = parameters_from_file(recorded, known)
+        if "scale" in known:
+            params.setdefault("scale", None)  # files of earlier versions do not have it
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         held = ("rule", "ties", "margin", "C", "average", "multiclass")
@@ -157,6 +159,16 @@ class PerceptronClassifier(RowClassifier):
         self.radius_ = model.radius()
         self.margin_ = run.margin
         self.training_errors_ = run.training_errors
+
+    @property
+    def scale_(self) -> Floats | None:
+        """The powers of two by which the columns were multiplied while they were learned; None: all are 1."""
+        factors = self._fitted("scale_").factors
+        if factors is None:
+            return None
+        factors = factors.view()
+        factors.flags.writeable = False
+        return factors
 
     @property
     def margin_upper_(self) -> float:

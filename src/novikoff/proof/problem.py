@@ -126,6 +126,16 @@ class Problem:
         sizes += [] if self.weights is None else [float(self.weights.min()), float(self.weights.max())]
         return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
 
+    def scaled(self, factors: Floats) -> Problem:
+        """The problem whose columns are multiplied by these powers of two."""
+        X = self.X
+        if is_sparse(X):
+            import scipy.sparse as sp
+
+            data = X.data * factors[X.indices]
+            return replace(self, X=sp.csr_array((data, X.indices, X.indptr), shape=X.shape))
+        return replace(self, X=X * factors)
+
     def lifted(self) -> Problem:
         """The problem with c as one more column, if c² is out of range for a run; else itself."""
         if not self.bias or SQUARES[0] < self.bias < SQUARES[1]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.data.scaling import power_factors
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
@@ -42,6 +43,14 @@ def weighted(weights: Floats | None) -> Order | None:
 def not_all_one(weights: Floats | None) -> bool:
     """Whether some row has a weight other than 0 and 1."""
     return weights is not None and bool(((weights != 1) & (weights != 0)).any())
+
+
+def with_sizes(sizes: Floats, rows: _core.Rows, order: Order | None, begin: int, end: int) -> Floats:
+    """The largest |x| of every column so far, raised to those of `order[begin:end]`."""
+    if rows.d > len(sizes):
+        sizes = np.concatenate([sizes, np.zeros(rows.d - len(sizes))])
+    _core.column_sizes(_core.Examples(rows, None, None, order), begin, end, sizes)
+    return sizes
 
 
 class Examples(ABC):
@@ -83,6 +92,13 @@ class Examples(ABC):
     @abstractmethod
     def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
         """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
+
+    def power_factors(self) -> Floats | None:
+        """The factors of ``scale="auto"`` for the columns of these rows; None: all are 1."""
+        sizes = np.zeros(0)
+        for batch in self.as_stored():
+            sizes = with_sizes(sizes, batch.rows, batch.order, batch.begin, batch.end)
+        return power_factors(sizes)
 
     def copies(self, epochs: int) -> int:
         """The largest number of visits to one row in this many epochs."""

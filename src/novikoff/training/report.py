@@ -40,6 +40,7 @@ class Figures:
     predicts: str = ""  # what predicts, if not the last weights
     unit: str = ""  # what is right or wrong, if not `what`
     way: str = ""  # of predicting, for models that have several
+    factors: tuple[float, float] | None = None  # smallest and largest, if columns were learned times powers of two
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
@@ -126,6 +127,7 @@ class Report(Shown):
     first_mistakes: int = 0  # in the first epoch, each row predicted before it was learned
     in_runs: bool = False  # rows of one class stand together
     spread: float = 1.0  # how much larger the values of one column are than those of another, in a sample
+    factors: tuple[float, float] | None = None  # smallest and largest, if columns were learned times powers of two
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -211,6 +213,11 @@ class Report(Shown):
                 f"R = {self.radius:.6g}" if self.log2_radius is None else f"R = 2^{self.log2_radius:.6g}",
             ),
         ]
+        if self.factors is not None:
+            low, high = (round(math.log2(factor)) for factor in self.factors)
+            lines.append(
+                ("scale", f"bound, margin and R are of the columns times powers of two, 2^{low} to 2^{high}")
+            )
         if self.compensated is not None:
             close = f"{self.compensated:,} decision(s) too close for plain floating point, decided exactly"
             lines.append(("exactness", close))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data import state as data_state
+from novikoff.data.scaling import FARTHEST
 from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
@@ -45,6 +46,9 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
     if model.settings.average == AUTO:
         facts["last_are_right"] = model.last_are_right
     arrays: Arrays = {}
+    if model.factors is not None:
+        arrays["factor_columns"] = np.flatnonzero(model.factors != 1)
+        arrays["factor_exponents"] = np.frexp(model.factors[arrays["factor_columns"]])[1].astype(np.int64) - 1
     used = model.used()
     for weights, bias in model.settings.tables():
         arrays |= data_state.pack_columns(weights, columns(model, weights), used)
@@ -80,6 +84,8 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
         data_state.unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
+    if "factor_columns" in arrays:
+        model.set_factors(_factors(arrays, n_features))
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part, used)
     if how.average == AUTO:
@@ -89,6 +95,18 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     if "ledger" in facts:
         model.ledger = Ledger.from_facts(checks.fact(facts, "ledger", dict))._replace(from_zero=from_zero)
     return model
+
+
+def _factors(arrays: Arrays, n_features: int) -> Floats:
+    """The factors of all columns."""
+    columns = checks.array(arrays, "factor_columns", np.int64, (None,))
+    exponents = checks.array(arrays, "factor_exponents", np.int64, columns.shape)
+    data_state.check_numbers(columns, n_features)
+    if len(exponents) and max(-exponents.min(), exponents.max()) > FARTHEST:
+        raise ValueError(f"factors of columns are beyond 2^{FARTHEST}")
+    factors = np.ones(n_features)
+    factors[columns] = np.ldexp(1.0, exponents)
+    return factors
 
 
 def _set_counts(learner: Weights, part: Facts, used: Indices | None) -> None:
