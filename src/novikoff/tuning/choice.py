@@ -134,8 +134,7 @@ def tune(
     if order == "riffle" and (source.only_in_order or source.enters_slowly):
         source = KeptSource(source)
     rows = Rows(source, classes, Parts.of(folds, split, random_state), watch, order)
-    rows.look(list(grid.scales), class_weight)
-    rows.check_scoring(scoring)
+    rows.look(grid.scales, class_weight, scoring)
     with ThreadPoolExecutor(threads(n_jobs)) as pool:
         outcomes = race(rows, settings, grid, scoring, max_memory, pool, thorough=thorough)
     # the sort is stable: among equals fewer epochs win, and among these the first

@@ -106,7 +106,7 @@ def race(
         for scale, own in product(dict.fromkeys(grid.scales), grid.learners(settings))
     ]
     epochs = sorted(set(grid.epochs))
-    going = ways
+    going, outcomes = ways, dict[Candidate, Outcome]()
     for k, last in enumerate(epochs):
         learners = [learner for way in going for learner in way if not learner.converged]
         turns = list(_in_turns(learners, max_memory))
@@ -114,36 +114,37 @@ def race(
             _learn(some, rows, last, epochs, pool)
             for learner in some if len(turns) > 1 else ():
                 learner.forget()
+        found = [_outcome(way, average, last) for way in going for average in grid.averages]
+        outcomes |= {outcome.candidate: outcome for outcome in found}
         if not thorough and k + 1 < len(epochs):
             kept = _better_half(going, grid, last)
             for way in going:
                 for learner in way if way not in kept else ():
                     learner.forget()
             going = kept
-    found = (_outcome(way, *how) for way in ways for how in product(dict.fromkeys(grid.averages), epochs))
-    return [outcome for outcome in found if outcome is not None]
+    tried = (_candidate(way, *how) for way in ways for how in product(grid.averages, epochs))
+    return [outcomes[candidate] for candidate in dict.fromkeys(tried) if candidate in outcomes]
 
 
 def _better_half(ways: list[Way], grid: Grid, epochs: int) -> list[Way]:
     """Those with the highest figures after so many epochs, averaged or not; of equals the first."""
 
     def figure(way: Way) -> float:
-        found = [_outcome(way, average, epochs) for average in grid.averages]
-        return max(outcome.score for outcome in found if outcome is not None)
+        return max(_outcome(way, average, epochs).score for average in grid.averages)
 
     best = sorted(range(len(ways)), key=lambda k: -figure(ways[k]))
     kept = best[: max(-(-len(ways) // 2), FEWEST)]
     return [ways[k] for k in sorted(kept)]
 
 
-def _outcome(way: Way, average: bool, epochs: int) -> Outcome | None:
-    """None if it dropped out before."""
-    tallies = [learner.tallies.get((epochs, average)) for learner in way]
-    if any(tally is None for tally in tallies):
-        return None
+def _candidate(way: Way, average: bool, epochs: int) -> Candidate:
     first = way[0]
-    candidate = Candidate(first.scale, first.settings.rule, first.settings.C, average, epochs)
-    return Outcome(candidate, tuple(tally for tally in tallies if tally is not None), first.scoring)
+    return Candidate(first.scale, first.settings.rule, first.settings.C, average, epochs)
+
+
+def _outcome(way: Way, average: bool, epochs: int) -> Outcome:
+    tallies = tuple(learner.tallies[epochs, average] for learner in way)
+    return Outcome(_candidate(way, average, epochs), tallies, way[0].scoring)
 
 
 def _in_turns(learners: list[Learner], max_memory: int) -> Iterator[list[Learner]]:

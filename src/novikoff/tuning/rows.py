@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -81,28 +81,36 @@ class Rows:
                 self._watch(Progress(doing, done, (size or 0) * done // self.n_rows, size, 0, seconds))
 
     # -- the passes before learning
-    def look(self, scales: list[str | None], class_weight: dict[str, float] | str | None) -> None:
-        """Find classes and columns; measure what scaling and class weights need, per part."""
+    def look(
+        self, scales: Sequence[str | None], class_weight: dict[str, float] | str | None, scoring: str
+    ) -> None:
+        """Find classes and columns; measure what scaling and class weights need, per part.
+
+        Raises one clear error if these rows are too few, or have not the classes that `scoring` needs.
+        """
         measured = any(scale in MEASURED for scale in scales)
         if self._piles is not None:
             self.source.divide(BLOCK)
-        learned, everywhere = self._measured(measured, first=True)
+        once = self.parts
+        learned = self._measured(measured, first=True)
         if self.source.only_in_order:  # too large to keep
             self._piles = None
-        parts = self.parts.for_rows(self.n_rows)
-        again = parts.repeats > self.parts.repeats
-        self.parts = parts
-        if again:
-            learned, everywhere = self._measured(measured, first=False)
-        self._check(learned, everywhere)
+        self.parts = once.for_rows(self.n_rows)
+        if self.parts.repeats > 1:
+            learned = self._measured(measured)
+            if self._problem(learned, scoring):  # which a single division may not have
+                self.parts = once
+                learned = self._measured(measured)
+        if problem := self._problem(learned, scoring):
+            raise ValueError(problem)
         if class_weight == "balanced":
             self._class_weights = [{name: c.total() / (len(c) * n) for name, n in c.items()} for c in learned]
         else:
             assert not isinstance(class_weight, str)
             self._class_weights = [class_weight] * self.parts.count
 
-    def _measured(self, measured: bool, *, first: bool) -> tuple[list[Counter[str]], Counter[str]]:
-        """One pass: the rows by class that are left when each part is held out, and all rows by class."""
+    def _measured(self, measured: bool, *, first: bool = False) -> list[Counter[str]]:
+        """One pass: the rows by class that are left to learn from when each part is held out."""
         count = self.parts.count
         self._sums = [ColumnSums() for _ in range(count)]
         held: list[Counter[str]] = [Counter() for _ in range(count)]
@@ -127,42 +135,40 @@ class Rows:
                 self._piles.note(block)
         names = [as_text(c) for c in self.classes.labels.tolist()]
         self.held_counts = [[counts[name] for name in names] for counts in held]
-        return learned, held[0] + learned[0]
+        return learned
 
-    def _check(self, learned: list[Counter[str]], everywhere: Counter[str]) -> None:
-        names = [as_text(c) for c in self.classes.labels.tolist() if everywhere[as_text(c)]]
+    def _problem(self, learned: list[Counter[str]], scoring: str) -> str:
+        """Why these rows cannot be tuned on; empty if they can."""
+        names = [as_text(c) for c in self.classes.labels.tolist()]
+        totals = [n + learned[0][name] for name, n in zip(names, self.held_counts[0], strict=True)]
+        names = [name for name, n in zip(names, totals, strict=True) if n]
         if len(names) < 2:
             every = f"but every row has the label {names[0]!r}" if names else "but no row has a weight"
-            raise ValueError(f"{self.source.name}: there must be at least two classes, {every}.")
-        advice = "give more rows, or another random_state"
+            return f"{self.source.name}: there must be at least two classes, {every}."
         for part, counts in enumerate(learned):
             what = self.parts.in_words(part)
             if not sum(self.held_counts[part]):
-                raise ValueError(
+                return (
                     f"{self.source.name}: there are too few rows ({self.n_rows:,}) to tune: {what} holds "
-                    f"none out; {advice}, or fewer folds."
+                    "none out; give more rows, or another random_state, or fewer folds."
                 )
             absent = [name for name in names if not counts[name]]
-            if (
-                len(names) - len(absent) < 2
-            ):  # a rare class may be missing, and is then a mistake when held out
-                raise ValueError(
+            if len(names) - len(absent) < 2:  # otherwise the rows of an absent class count as wrong
+                return (
                     f"{self.source.name}: no row of the class {absent[0]!r} is left for training when "
-                    f"{what} is held out; {advice}."
+                    f"{what} is held out; give more rows, or another random_state."
                 )
-
-    def check_scoring(self, scoring: str) -> None:
-        """Refuse a scoring that these classes do not have, before anything is learned."""
         if scoring == "auc" and self.classes.n_classes != 2:
-            raise ValueError(
+            return (
                 f"scoring='auc' needs two classes, but there are {self.classes.n_classes}: choose "
                 "'accuracy', 'balanced_accuracy' or 'f1', or learn one class against the others."
             )
         if scoring == "auc" and (lacking := [p for p, c in enumerate(self.held_counts) if min(c) == 0]):
-            raise ValueError(
+            return (
                 f"scoring='auc' needs held-out rows of both classes, but part {lacking[0] + 1} of "
                 f"{self.parts.count} has only one: give more rows, fewer folds, or another random_state."
             )
+        return ""
 
     # -- training rows and held-out rows
     def scaling(self, scale: str | None, part: int) -> Scaling | None:
