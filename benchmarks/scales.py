@@ -1,7 +1,8 @@
-"""What `scale="auto"` does for accuracy, beside the rows as they are: `python -m benchmarks.scales [name ...]`.
+"""What `scale="auto"` does for accuracy, beside the rows as they are: `python -m benchmarks.scales [name
+...]`.
 
-Averaged, ten epochs, four folds; at most 12,000 rows of a set, drawn at random. `threshold` tries the rule with
-other differences of exponents from which columns are scaled.
+Averaged, ten epochs, four folds; at most 12,000 rows of a set, drawn at random. `threshold` tries the rule
+with other differences of exponents from which columns are scaled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`scale="auto"`: columns of very different size are learned times powers of two, which loses nothing.
 
-The definition: let s be the factors and z = s·x. A run on x with these factors is the run on the rows z, made once
-as an array, with v = s·w for its weights: the same mistakes, decisions, R and margins, bit for bit.
+The definition: let s be the factors and z = s·x. A run on x with these factors is the run on the rows z, made
+once as an array, with v = s·w for its weights: the same mistakes, decisions, R and margins, bit for bit.
 """
 
 import math
@@ -152,7 +152,13 @@ def test_a_run_with_factors_is_the_run_on_scaled_rows(rule, classes, multiclass)
 def test_storage_makes_no_difference(n_classes):
     X, y = uneven(200, n_classes)
     X = X.astype(np.float32)
-    forms = [X, X.astype(np.float64), sp.csr_array(X), sp.csr_array(X.astype(np.float64)), np.asfortranarray(X)]
+    forms = [
+        X,
+        X.astype(np.float64),
+        sp.csr_array(X),
+        sp.csr_array(X.astype(np.float64)),
+        np.asfortranarray(X),
+    ]
     models = [Perceptron(random_state=0, average=True, max_epochs=3).fit(form, y) for form in forms]
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
@@ -170,7 +176,7 @@ def test_rows_without_weight_and_held_out_rows_do_not_count():
     assert held.scale_ is not None
 
 
-# ---- what is said about the rows as they are -----------------------------------------------------------------
+# ---- what is said about the rows as they are ---------------------------------------------------------------
 def test_certificates_are_about_the_rows_as_they_are():
     for seed in range(3):
         X, y = uneven(60, 2, seed, noise=0.0)
@@ -195,7 +201,7 @@ def test_bounds_are_of_the_scaled_rows():
     assert found["novikoff"].made <= found["novikoff"].value
 
 
-# ---- other learners, files and streams -----------------------------------------------------------------------
+# ---- other learners, files and streams ---------------------------------------------------------------------
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("store", STORED.values(), ids=STORED)
 def test_votes_are_those_of_the_run_on_scaled_rows(classes, store):
@@ -296,7 +302,7 @@ def test_classes_that_come_later_keep_the_factors():
         np.testing.assert_array_equal(model.coef_, scaled.coef_ * factors)
 
 
-# ---- at the ends of the range --------------------------------------------------------------------------------
+# ---- at the ends of the range ------------------------------------------------------------------------------
 def test_extreme_sizes():
     X, y = uneven(60, noise=0.0)
     far = X * 2.0 ** np.array([500, -500, 250, -250, 0, 0])
@@ -333,3 +339,81 @@ def test_the_question_is_asked_about_scaled_rows():
     assert proof is not None
     assert proof.is_possible
     assert (np.where(y == 1, 1, -1) * (X @ proof.coef[0] + proof.intercept) > 0).all()
+
+
+# ---- scaling that rounds, on request -----------------------------------------------------------------------
+def centred(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1, 50, 0.01, 3] + [100, -3000, 5, 0]
+    return X, (np.median(X @ [0.3, 0.004, 20, -0.1]) < X @ [0.3, 0.004, 20, -0.1]).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["standard", "maxabs", "unit"])
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_explicit_scaling_is_that_of_the_rows(tmp_path, kind, store):
+    X, y = centred()
+    X = store(X)
+    model = Perceptron(scale=kind, random_state=0, max_epochs=5, average=True).fit(X, y)
+    scaled = model.scaling_.of(X)
+    whole = np.asarray(X.todense() if sp.issparse(X) else X)
+    if kind == "standard":
+        expected = whole - (0 if sp.issparse(X) else whole.mean(axis=0))
+        expected = expected / whole.std(axis=0)
+    elif kind == "maxabs":
+        expected = whole / np.abs(whole).max(axis=0)
+    else:
+        expected = whole / np.linalg.norm(whole, axis=1)[:, None]
+    np.testing.assert_allclose(scaled.toarray() if sp.issparse(scaled) else scaled, expected, rtol=1e-9)
+    once = Perceptron(scale=None, random_state=0, max_epochs=5, average=True).fit(scaled, y)
+    np.testing.assert_array_equal(model.coef_, once.coef_)
+    np.testing.assert_array_equal(model.predict(X), once.predict(scaled))
+    np.testing.assert_array_equal(model.decision_function(X), once.decision_function(scaled))
+    assert model.score(X, y) > 0.9 or kind != "standard" or sp.issparse(X)  # centring is what these rows need
+    model.save(tmp_path / "m.novikoff")
+    for loaded in (Perceptron.load(tmp_path / "m.novikoff"), novikoff.load_model(tmp_path / "m.novikoff")):
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    loaded = Perceptron.load(tmp_path / "m.novikoff")
+    assert loaded.get_params()["scale"] == kind
+    for each in (model, loaded):
+        each.partial_fit(X, y)
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+
+
+def test_certificates_are_not_about_rows_that_were_rounded():
+    X, y = centred()
+    model = Perceptron(scale="standard", random_state=0).fit(X, y)
+    assert model.verdict_ == "separated"
+    with pytest.raises(ValueError, match=r"after scale='standard'"):
+        model.certificate(X, y)
+    Z = model.scaling_.of(X)
+    assert Perceptron(scale=None, random_state=0).fit(Z, y).certificate(Z, y).verify(Z, y)
+
+
+def test_a_loaded_model_of_an_earlier_version_is_not_scaled():
+    """It was learned from the columns as they are, and so it is learned again."""
+    from pathlib import Path
+
+    for path in sorted(Path(__file__).parents[1].glob("files/0.1.0/*linear*")):
+        try:
+            model = Perceptron.load(path)
+        except ValueError:
+            continue
+        assert model.scale is None
+        assert model.scale_ is None
+
+
+# ---- advice ------------------------------------------------------------------------------------------------
+def test_advice_to_centre_is_given_where_rows_lie_far_from_0():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) + 1000
+    y = (rng.random(400) < 0.5).astype(int)
+    model = Perceptron(random_state=0).fit(X, y)
+    assert "scale='standard'" in model.report().advice
+    assert "scale='standard'" not in Perceptron(random_state=0).fit(X - 1000, y).report().advice
+    assert "scale='standard'" not in Perceptron(random_state=0, scale="standard").fit(X, y).report().advice
+
+
+def test_advice_to_scale_is_given_where_columns_were_left_as_they_are():
+    X, y = uneven(400)
+    assert "scale='auto'" in Perceptron(random_state=0, scale=None).fit(X, y).report().advice
+    assert "scale='auto'" not in Perceptron(random_state=0).fit(X, y).report().advice

@@ -29,7 +29,7 @@ ONE_MACHINE = (
     ),
     *("order", "random_state"),
 )
-OTHER_DEFAULTS = {"max_epochs": 10, "average": False}
+OTHER_DEFAULTS = {"max_epochs": 10, "average": False, "order": "cyclic"}
 
 
 def settle(options: Options) -> None:
@@ -40,7 +40,7 @@ def settle(options: Options) -> None:
             if name in given:
                 raise UsageError("is only possible with --dask.", flag_of(name))
         return
-    usual = defaults(ONE_MACHINE)
+    usual = defaults(ONE_MACHINE) | OTHER_DEFAULTS
     for name in ONE_MACHINE:
         if name in given and vars(options)[name] != usual[name]:
             raise UsageError("is not possible with --dask.", flag_of(name))

@@ -135,8 +135,6 @@ def fit(options: Options) -> int:
             learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
             skipped = source.skipped  # in the last pass
-    in_order = options.order == "cyclic" and not in_memory
-    runs = in_order and classes.seen is not None and classes.seen.are_long
     if source is not None:
         strict.check_met(options, classes, whole_test=whole_test)
         if options.write_schema is not None:
@@ -147,6 +145,8 @@ def fit(options: Options) -> int:
     if checkpoint is not None and not interrupted:
         checkpoint.remove()
     tested: Evaluation | None = None
+    in_order = learned.report is not None and learned.report.in_given_order and not in_memory
+    runs = in_order and classes.seen is not None and classes.seen.are_long
     try:
         if options.test and not interrupted:
             from novikoff.evaluation import evaluate
@@ -171,8 +171,8 @@ def _needs_spool(options: Options, in_memory: bool) -> bool:
         return False
     if not (options.quiet or options.json):
         output.note(
-            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} measures the "
-            "rows before it learns from them; --scale none learns from them as they come."
+            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} "
+            "measures the rows before it learns from them; --scale none learns from them as they come."
         )
     return True
 

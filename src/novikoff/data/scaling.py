@@ -1,8 +1,8 @@
 """Scaling of columns or rows: measured on the training data, kept with the model.
 
-- ``auto``: where the largest absolute values of columns differ by more than `ALIKE` powers of two, every column is
-  multiplied by the power of two that brings its own into [1, 2). This changes no digit of a value, no zero and no
-  sign of any w·x, so a model still has weights for the rows as they are: see `power_factors`.
+- ``auto``: where the largest absolute values of columns differ by more than `ALIKE` powers of two, every
+  column is multiplied by the power of two that brings its own into [1, 2). This changes no digit of a value,
+  no zero and no sign of any w·x, so a model still has weights for the rows as they are: see `power_factors`.
 - ``standard``: number columns of a table are centred and divided by their standard deviation; every other
   column (categories, words, LIBSVM text and the like) is divided by it and not centred, because centring
   would turn every absent feature into a stored one.
@@ -27,7 +27,6 @@ from novikoff.data.sources.features import Features, NumberedFeatures, State
 from novikoff.parameters.common import AUTO
 from novikoff.parameters.files import SCALES
 
-
 ALIKE = 4  # columns whose exponents differ by no more are left as they are
 FARTHEST = 300  # the largest exponent of a factor
 
@@ -35,8 +34,8 @@ FARTHEST = 300  # the largest exponent of a factor
 def power_factors(sizes: Floats) -> Floats | None:
     """The factors of ``scale="auto"`` for columns with these largest |x|; None: all are 1.
 
-    Columns of equal size have equal factors, whatever the others are. Columns without a value are left as they
-    are, and so are those with an infinite one, which a fit refuses.
+    Columns of equal size have equal factors, whatever the others are. Columns without a value are left as
+    they are, and so are those with an infinite one, which a fit refuses.
 
     >>> power_factors(np.array([0.25, 1000.0, 0.0, 1.5]))
     array([4.        , 0.00195312, 1.        , 1.        ])
@@ -60,7 +59,7 @@ def _spread(figures: Floats, n: int) -> float:
     return float(spread) if spread > squares * Fraction(1, 10**24) else 0.0
 
 
-def as_csr(X: Any) -> Matrix:
+def as_csr(X: Any) -> Any:
     """SciPy's CSR rows, sorted, as the CSR rows of a block; arrays unchanged."""
     if not is_sparse(X) or isinstance(X, Csr):
         return X
@@ -121,7 +120,7 @@ class Scaling:
             return self.transform(X)
         import scipy.sparse as sp  # here: reading files does not need SciPy
 
-        made = self.transform(as_csr(X))
+        made: Any = self.transform(as_csr(X))
         return sp.csr_array((made.data, made.indices, made.indptr), shape=made.shape)
 
     def transform(self, X: Matrix) -> Matrix:

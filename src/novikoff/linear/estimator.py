@@ -142,7 +142,9 @@ class LinearClassifier(PerceptronClassifier):
         return coef, intercept
 
     # -- scaled rows ---------------------------------------------------------------------------------
-    _scaling: Scaling | None = None  # of the rows that are learned and predicted; not "auto", which needs none
+    _scaling: Scaling | None = (
+        None  # of the rows that are learned and predicted; not "auto", which needs none
+    )
 
     def _measured(self, raw: Any, X: Any, weights: Floats | None, *, begun: bool = False) -> Any:
         """The rows to learn from, scaled as the parameters say; a model that has begun keeps its scaling."""

@@ -21,7 +21,7 @@ from novikoff.training.weights import Settings
 
 @with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
-    """A perceptron that stops when the data are separated, and reports whether they were.
+    """A perceptron that trains until its rows are separated or proved inseparable, and reports which.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class Perceptron(LinearClassifier):
         separate the rows, weights that were found when training asked whether any do. They need not be the
         weights that predict.
     scaling_ : novikoff.data.scaling.Scaling or None
-        With `scale` 'standard', 'maxabs' or 'unit': `scaling_.of(X)` are the scaled rows, of which `coef_`, verdicts
-        and all figures speak. `predict` scales the rows it gets.
+        With `scale` 'standard', 'maxabs' or 'unit': `scaling_.of(X)` are the scaled rows, of which `coef_`,
+        verdicts and all figures speak. `predict` scales the rows it gets.
     scale_ : array of shape (n_features,), or None
-        The powers of two by which the columns were multiplied while they were learned (`scale`); None: all are
-        1. `coef_`, `witness_`, verdicts and certificates are about the rows as they are; `radius_`, `margin_`,
-        `margin_upper_` and the bounds of `report` about the rows times these factors.
+        The powers of two by which the columns were multiplied while they were learned (`scale`); None: all
+        are 1. `coef_`, `witness_`, verdicts and certificates are about the rows as they are; `radius_`,
+        `margin_`, `margin_upper_` and the bounds of `report` about the rows times these factors.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float

@@ -85,9 +85,10 @@ LINEAR_PARAMETERS = PARAMETERS | table(
 SCALE = Parameter(
     "scale",
     AUTO,
-    "'auto': where columns differ in size by more than a factor of 16 or so, each is learned times the power of two "
-    "that brings its largest |x| into [1, 2). The weights are those of the rows as they are. A first call of "
-    "`partial_fit` with 100 rows or more decides for later ones. None: columns are learned as they are.",
+    "'auto': where columns differ in size by more than a factor of 16 or so, each is learned times the "
+    "power of two that brings its largest |x| into [1, 2). The weights are those of the rows as they are. A"
+    " first call of `partial_fit` with 100 rows or more decides for later ones. None: columns are learned "
+    "as they are.",
     *none_or("'auto'", lambda v: isinstance(v, str) and v == AUTO),
 )
 
@@ -95,9 +96,9 @@ SCALINGS = replace(
     SCALE,
     help=SCALE.help.replace(
         " None:",
-        " 'standard': columns of numbers to mean 0 and deviation 1, the columns of sparse rows and categories only to "
-        "deviation 1. 'maxabs': to a largest |x| of 1. 'unit': rows to norm 1. With these three, weights and everything "
-        "that is proved are about the scaled rows. None:",
+        " 'standard': columns of numbers to mean 0 and deviation 1, the columns of sparse rows and "
+        "categories only to deviation 1. 'maxabs': to a largest |x| of 1. 'unit': rows to norm 1. With "
+        "these three, weights and everything that is proved are about the scaled rows. None:",
     ),
     expected=f"None or one of {', '.join(SCALES)}",
     legal=lambda v: v is None or (isinstance(v, str) and v in SCALES),
@@ -111,7 +112,7 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
         "The largest number of epochs per fit. 'auto': ten; unless one of them was clean, the rows are then "
         "examined with about the effort made so far. If it is proved that no epoch will ever be clean, "
         "training ends; if the rows were separated, it goes on until an epoch is clean, for up to 1000; "
-        "otherwise the epochs are doubled, up to 160, while mistakes fall clearly.",
+        "otherwise the epochs are doubled, up to 160, until mistakes no longer fall.",
         *auto_or(whole(1)),
     ),
     Parameter(

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import is_sparse
+from novikoff.data.arrays import in_order, is_sparse
 from novikoff.proof.problem import Problem
 from novikoff.proof.quick import Question
+from novikoff.proof.sparse_rows import SparseRows
 from novikoff.proof.verdicts import Separable
 from novikoff.training.run import Proof
 from novikoff.training.weights import Floats, Ints
@@ -41,13 +43,12 @@ def ask(
     >>> proof.is_possible, proof.pairs.tolist(), proof.weights, proof.consistent
     (False, [0, 1], (1, 1), False)
     """
-    if is_sparse(X) and not hasattr(X, "format"):  # of a source; the search takes rows by number
-        import scipy.sparse as sp
-
-        X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    X = SparseRows.of(X) if is_sparse(X) else X
     problem = Problem(X, labels, np.arange(n_classes), math.sqrt(bias_square), None)
     if factors is not None:
         problem, start = problem.scaled(factors), (start[0] / factors, start[1])
+    if is_sparse(X) and not problem.is_moderate:  # rare: sizes for which SciPy's matrices are needed
+        problem = replace(problem, X=in_order(X.to_scipy()))
     answer = Question(problem, ties).ask(epochs, start=start)
     if answer is None:
         return None

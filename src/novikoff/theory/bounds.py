@@ -77,7 +77,8 @@ def bounds(
         Where it learned columns times powers of two (`scale_`), every bound is of the rows times these.
         Without a model, a plain perceptron makes `epochs` passes over the rows in their order.
     v : vector of the lifted space, (coef, intercept) or model, optional
-        Where to evaluate the bounds of Freund and Schapire; it is not rescaled. It is for the rows as they are.
+        Where to evaluate the bounds of Freund and Schapire; it is not rescaled. It is for the rows as they
+        are.
     epochs : int
         The number of passes for those bounds, if the model's number is unknown.
     margin, C : float

@@ -35,6 +35,7 @@ from novikoff.training.examples import (
     Batch,
     Examples,
     not_all_one,
+    unevenness,
     weighted,
     with_sizes,
 )
@@ -167,8 +168,8 @@ def fit(
 ) -> tuple[Model, Run]:
     """Train on all rows until an epoch makes no update, or the plan ends training.
 
-    `start` is a model, of which a copy is continued with its counts and factors; `init` gives initial weights.
-    With `scale` "auto", a new model learns the columns times the factors that suit them.
+    `start` is a model, of which a copy is continued with its counts and factors; `init` gives initial
+    weights. With `scale` "auto", a new model learns the columns times the factors that suit them.
     """
     state = plan.rng.bit_generator.state
     for attempt in range(2):
@@ -347,6 +348,8 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
         if self.examples.can_repeat:
             find = partial(smallest, self.model, self.examples)
             judge(self.model, run, find, self.examples.tally)
+            if run.training_errors and (sample := self.examples.sample()) is not None:
+                run.uneven, run.off_centre = unevenness(sample, self.model.factors)
             if held_out := self.examples.held_out_tally(self.model.predictor()):
                 run.held_out = held_out.score
 

@@ -180,13 +180,14 @@ def run_state(run: Run) -> checks.State:
         "witness",
         "interrupted",
         "call",
-        "spread",
+        "uneven",
+        "off_centre",
         *(() if run.n_shards else ("n_shards", "mixed")),
     )
     dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
     dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
-    facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
+    facts |= {name: _score_facts(facts[name]) for name in ("score", "held_out") if name in facts}
     facts["history"] = lasting(run.history)
     impossible = {k: proof for k, proof in run.proofs.items() if not proof.is_possible}
     if impossible:
@@ -309,17 +310,24 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
     )
 
 
+def _score_facts(score: Score) -> list[Any]:
+    return list(score if score.f1 is not None else score[:3])
+
+
 def _score(facts: Facts, name: str) -> Score | None:
-    """Errors, n, and the size of the largest class, which may be unknown. Earlier versions wrote none."""
+    """Errors, n, the size of the largest class, which may be unknown, and for chunks F1."""
     given = checks.fact(facts, name, list) if name in facts else []
     if not given:
         return None
-    if len(given) != 3 or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
+    if len(given) not in (3, 4) or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
         raise ValueError(f"{name} has {checks.short(given)}, expected errors, rows and the largest class")
-    errors, n, largest = given
+    errors, n, largest = given[:3]
+    f1 = given[3] if len(given) == 4 else None
+    if f1 is not None and not (type(f1) is float and 0 <= f1 <= 1):
+        raise ValueError(f"{name} has the F1 {checks.short(f1)}, expected a number from 0 to 1")
     if not max(errors, largest or 0, 1) <= n:
         raise ValueError(f"{name} counts {errors} errors and {largest} rows of a class in {n} rows")
-    return Score(errors, n, largest)
+    return Score(errors, n, largest, f1)
 
 
 def _v_square(facts: Facts) -> float:

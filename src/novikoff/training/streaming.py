@@ -23,9 +23,17 @@ from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
-from novikoff.training.checkpoint import Checkpoint
 from novikoff.parameters.common import AUTO
-from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted, with_sizes
+from novikoff.training.checkpoint import Checkpoint
+from novikoff.training.examples import (
+    SAMPLE,
+    ArrayExamples,
+    Batch,
+    Examples,
+    not_all_one,
+    weighted,
+    with_sizes,
+)
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.piles import BLOCK, Piles
@@ -98,6 +106,14 @@ class SourceExamples(Examples):
                 pass
         assert self.tallied is not None
         return self.tallied
+
+    def sample(self) -> Any:
+        if not self.can_repeat:
+            return None
+        for batch in self._as_stored("looking at rows"):
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            return some_rows(batch.X, here[:: max(len(here) // SAMPLE, 1)])
+        return None
 
     def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
         """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
@@ -418,8 +434,8 @@ def fit(
     Unless classes are declared or may grow, they are sorted, as for an array. In the order of the source, the
     fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
-    memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the first
-    epoch measures the columns, unless the source can be read only once or hashes them.
+    memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the
+    first epoch measures the columns, unless the source can be read only once or hashes them.
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
