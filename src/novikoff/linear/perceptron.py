@@ -201,7 +201,7 @@ class Perceptron(LinearClassifier):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
             start, declared = None, None if classes is None else list(classes)
             if self.warm_start and self.__sklearn_is_fitted__():
-                start = streaming.Start(self._continued_source(source, declared), None)
+                start = streaming.Start(self._continued_source(source, declared), self._scaling)
             known = StreamClasses(declared) if start is None else StreamClasses.of_model(self.classes_)
             order = "riffle" if self.order == "riffle" else "cyclic"
             plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
