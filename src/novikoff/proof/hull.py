@@ -168,7 +168,7 @@ class Hull:
         return weights, bias
 
     def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats, int]:
-        """The same vector for the columns as they are, times 2^−shift, so that it is finite; and the shift."""
+        """The same vector for the columns as they are, times 2^−shift, to be finite; and the shift."""
         if self.powers is None:
             return weights, bias, 0
         powers = self.powers[:, None]
