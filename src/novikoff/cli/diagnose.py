@@ -30,20 +30,19 @@ PICTURES = (".png", ".svg", ".pdf")
 @command(
     opt.LABELLED,
     groups={
-        "Options": (
+        **opt.ROWS,
+        "Mistakes and margins": opt.DECISIONS,
+        "How to search": ("n_orders", "time_limit", "random_state"),
+        "Reporting": opt.OUTPUT,
+        "Writing": (
             opt.file_option("plot", "Draw the findings: a .png, .svg or .pdf file."),
             opt.file_option("html", "Write a self-contained page with tables and pictures."),
         ),
-        "Mistakes and margins": opt.DECISIONS,
-        "Search": ("n_orders", "time_limit", "random_state"),
-        **opt.ROWS,
-        "Output": opt.OUTPUT,
     },
+    examples=("novikoff diagnose examples/data/wine.parquet --html wine.html",),
 )
 def diagnose(options: Options) -> int:
-    """Report whether the rows can be separated, how hard they are to learn, and how best to learn them.
-
-    For example: novikoff diagnose train.svm --html findings.html
+    """Report whether rows can be separated, and how best to learn them.
 
     All rows are read into memory. Ctrl-C ends the search and shows what has been found by then.
     """

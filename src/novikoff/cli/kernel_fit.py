@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novikoff.cli.errors import as_options
 from novikoff.cli.options import KERNELS, Options, UsageError, flag_of, saved
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def settle(options: Options) -> None:
     for name in OTHER_DEFAULTS:
         if name not in given:
             setattr(options, name, KERNEL_PARAMETERS[name].default)
+    if "scale" not in given:
+        options.scale = None
+    if options.max_epochs == AUTO:
+        raise UsageError("auto is not possible with --kernel.", "--epochs")
     if "cache" in given and not streams(options):
         raise UsageError(
             "is only possible with --kernel where each epoch reads the rows again: with --budget and --order "
@@ -92,14 +97,22 @@ class Rows(NamedTuple):
     where: Callable[[int], str]
 
 
-def read_rows(source: Source, classes: StreamClasses, *, scale: str | None, watch: Watch | None) -> Rows:
-    """Read all rows into memory."""
+def read_rows(
+    source: Source,
+    classes: StreamClasses,
+    *,
+    scale: str | None,
+    watch: Watch | None,
+    scaling: Scaling | None = None,
+) -> Rows:
+    """Read all rows into memory, scaled as `scale` says or by a known `scaling`."""
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
     from novikoff.training.linear import sound
     from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
+    examples.scaling = scaling
     X, labels, weights = examples.read_all(scale, balanced=False)
     if weights is not None:
         raise ValueError(f"{source.name}: the rows have weights, which kernel models do not support.")

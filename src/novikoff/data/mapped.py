@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import is_memory_mapped, is_sparse, row_bytes, some_rows
+from novikoff.data.arrays import is_memory_mapped, is_sparse, row_bytes, some_rows, with_values
 from novikoff.data.sources.block import Csr, Matrix, as_sparse, sorted_rows
 
 PART_BYTES = 1 << 24  # of rows that are copied from one file to another at a time
@@ -79,6 +79,20 @@ def picked(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     held, step = MappedRows(X.shape[1]), max(PART_BYTES // row_bytes(X), 1)
     for begin in range(0, len(rows), step):
         held.add(some_rows(X, rows[begin : begin + step]))
+    return held.rows()
+
+
+def multiplied(X: Any, factors: npt.NDArray[np.float64]) -> Any:
+    """The rows with each column multiplied by its factor; in a temporary file if X is in one.
+
+    >>> multiplied(np.array([[1.0, 2.0]]), np.array([4.0, 0.5])).tolist()
+    [[4.0, 1.0]]
+    """
+    if not is_memory_mapped(X.data if is_sparse(X) else X):
+        return with_values(X, X.data * factors[X.indices]) if is_sparse(X) else X * factors
+    held, step = MappedRows(X.shape[1]), max(PART_BYTES // row_bytes(X), 1)
+    for begin in range(0, X.shape[0], step):
+        held.add(multiplied(some_rows(X, np.arange(begin, min(begin + step, X.shape[0]))), factors))
     return held.rows()
 
 

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import StreamClasses, as_text
+from novikoff.data.scaling import Scaling
 from novikoff.data.sources.source import Source
 from novikoff.linear.estimator import LinearClassifier
 from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
@@ -20,7 +21,7 @@ from novikoff.training.weights import Settings
 
 @with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
-    """A perceptron that stops when the data are separated, and reports whether they were.
+    """A perceptron that trains until its rows are separated or proved inseparable, and reports which.
 
     Parameters
     ----------
@@ -50,6 +51,13 @@ class Perceptron(LinearClassifier):
         The last weights, raised through the bias if that was needed to lift ties at 0; or, if these do not
         separate the rows, weights that were found when training asked whether any do. They need not be the
         weights that predict.
+    scaling_ : novikoff.data.scaling.Scaling or None
+        With `scale` 'standard', 'maxabs' or 'unit': `scaling_.of(X)` are the scaled rows, of which `coef_`,
+        verdicts and all figures speak. `predict` scales the rows it gets.
+    scale_ : array of shape (n_features,), or None
+        The powers of two by which the columns were multiplied while they were learned (`scale`); None: all
+        are 1. `coef_`, `witness_`, verdicts and certificates are about the rows as they are; `radius_`,
+        `margin_`, `margin_upper_` and the bounds of `report` about the rows times these factors.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
@@ -110,6 +118,7 @@ class Perceptron(LinearClassifier):
     verbose: int = DEFAULT
     callback: Any = DEFAULT
     rounding: str = DEFAULT
+    scale: str | None = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -130,6 +139,7 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            X = self._measured(raw, X, weights)
             start = None
             if (
                 self.warm_start
@@ -148,12 +158,13 @@ class Perceptron(LinearClassifier):
                 weights=weights,
                 start=start,
                 init=init,
+                scale=self.scale,
             )
             self._finish(raw, X, classes, model, run)
             return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
-        """Learn from files of any size, block by block.
+        """Learn from files of any size, block by block; with `warm_start`, on from the end of the last fit.
 
         Every epoch reads the source again: with `order="riffle"` at many places at once, after a pass that
         finds all columns and classes, and otherwise in its own order. The weights equal those of "riffle" or
@@ -165,7 +176,7 @@ class Perceptron(LinearClassifier):
         ----------
         source : Source
             The result of `novikoff.open_source`. Its features are kept as `features_`: open other files for
-            this model with ``open_source(path, features=model.features_)``.
+            this model with ``open_source(path, features=model.features_)``, also to go on with `warm_start`.
         classes : list of labels, optional
             All classes, in the order that decides ties. By default they are found and sorted.
 
@@ -188,11 +199,17 @@ class Perceptron(LinearClassifier):
             weight = self.class_weight
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
-            declared = None if classes is None else list(classes)
+            start, declared = None, None if classes is None else list(classes)
+            if self.warm_start and self.__sklearn_is_fitted__():
+                start = streaming.Start(self._continued_source(source, declared), None)
+            known = StreamClasses(declared) if start is None else StreamClasses.of_model(self.classes_)
             order = "riffle" if self.order == "riffle" else "cyclic"
             plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
-            learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
+            learned = streaming.fit(
+                *(source, known, settings, plan), class_weight=weight, scale=self.scale, start=start
+            )
             self._set_source(source.features, learned.model.n_features, learned.classes)
+            self._scaling = learned.scaling
             learned.run.as_given = learned.order == "cyclic"
             self._set_run(learned.model, learned.run)
             if learned.run.interrupted:
@@ -210,19 +227,28 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
-            run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
+            X = self._measured(raw, X, weights, begun="_model" in vars(self))
+            turned = self._turned(known)
+            run = training.learn(
+                *(model, X, labels, len(known.labels), weights), turned=turned, scale=self.scale
+            )
             self._finish_chunk(raw, X, known, model, run)
             return self
+
+    @property
+    def scaling_(self) -> Scaling | None:
+        self._fitted("scaling_")
+        return self._scaling
 
     # -- predicting ----------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
         with turns_of(self).reading:
-            X = self._checked(X)
+            X = self._scaled(self._checked(X))
             return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are exact."""
         with turns_of(self).reading:
-            X = self._checked(X)
+            X = self._scaled(self._checked(X))
             return self._score(self._scorer().scores(X, self.n_jobs))

@@ -34,7 +34,7 @@ from novikoff.data.arrays import (
     with_values,
 )
 from novikoff.data.labels import Labels, number
-from novikoff.data.mapped import picked
+from novikoff.data.mapped import multiplied, picked
 from novikoff.data.targets import read_labels, read_weights
 from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
 from novikoff.parameters.common import PARAMETERS
@@ -135,6 +135,10 @@ class Problem:
         sizes = [self.largest, self.bias]
         sizes += [] if self.weights is None else [float(self.weights.min()), float(self.weights.max())]
         return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
+
+    def scaled(self, factors: Floats) -> Problem:
+        """The problem whose columns are multiplied by these powers of two."""
+        return replace(self, X=multiplied(self.X, factors))
 
     def lifted(self) -> Problem:
         """The problem with c as one more column, if c² is out of range for a run; else itself."""

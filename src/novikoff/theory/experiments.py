@@ -55,6 +55,12 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def _perceptron(rule: str = "perceptron", **options: Any) -> Perceptron:
+    """The plain perceptron, about which the theorems are: rows in order, and the last weights."""
+    plain: dict[str, Any] = {"order": "cyclic", "average": False, "max_epochs": 1000}
+    return Perceptron(rule, **plain | options)
+
+
 def _fit(model: Any, X: Any, y: Any) -> Any:
     """Fit the model; here unseparated rows are an outcome, not worth a warning."""
     with warnings.catch_warnings():
@@ -82,7 +88,7 @@ def majority(
     """
     data = datasets.majority(n_rows, n, r, random_state)
     plain, unit = (  # a tie is a mistake, so convergence implies separation
-        Perceptron(rule, fit_intercept=fit_intercept, order="cyclic", ties="mistake").fit(data.X, data.y)
+        _perceptron(rule, fit_intercept=fit_intercept, ties="mistake").fit(data.X, data.y)
         for rule in ("perceptron", "normalized")
     )
     winnow = Winnow(balanced=True, threshold=0.0, order="cyclic").fit(data.X, data.y)
@@ -112,7 +118,7 @@ def stream(
     >>> result.holds, int(result.curves["mistakes"][-1])
     (True, 26)
     """
-    model, rows, mistakes = Perceptron(fit_intercept=False), [], []
+    model, rows, mistakes = _perceptron(fit_intercept=False), [], []
     blocks = datasets.stream(d, margin, block, random_state)
     for seen in range(block, n_rows + 1, block):
         X, y = next(blocks)
@@ -143,7 +149,7 @@ def adversarial(n: int = 20) -> Experiment:
     12
     """
     data = datasets.adversarial(n)
-    model = Perceptron(fit_intercept=False, order="cyclic").fit(data.X, data.y)
+    model = _perceptron(fit_intercept=False).fit(data.X, data.y)
     figures = {"bound": n, "mistakes": model.n_mistakes_}
     return Experiment("adversarial", f"mistakes = (R/γ)² = {n}", model.n_mistakes_ == n, figures)
 
@@ -163,7 +169,7 @@ def independent(n: int = 20, d: int = 50, n_labellings: int = 50, *, random_stat
     for _ in range(n_labellings):
         y = 2 * rng.integers(0, 2, n) - 1
         y[0] = -y[1] if n > 1 else y[0]  # both classes must occur
-        model = Perceptron(fit_intercept=False, order="cyclic", max_epochs=100_000).fit(X, y)
+        model = _perceptron(fit_intercept=False, max_epochs=100_000).fit(X, y)
         mistakes.append(model.n_mistakes_)
         bounds.append(np.linalg.norm(X, axis=1).max() ** 2 * (y @ inverse @ y))
         separated += model.verdict_ == "separated"
@@ -197,7 +203,7 @@ def normalizing_wins(
     assert data.u is not None and data.margin is not None and data.radius is not None
     made = {}
     for name, rule in (("plain", "perceptron"), ("normalized", "normalized")):
-        model = Perceptron(rule, fit_intercept=False, order="cyclic", max_epochs=100_000).fit(data.X, data.y)
+        model = _perceptron(rule, fit_intercept=False, max_epochs=100_000).fit(data.X, data.y)
         made[name] = model.n_mistakes_
     unit = np.min(data.y * (data.X @ data.u) / np.linalg.norm(data.X, axis=1))
     plain_bound, unit_bound = (data.radius / data.margin) ** 2, 1 / float(unit) ** 2
@@ -218,7 +224,7 @@ def normalizing_loses() -> Experiment:
     """
     data, made = datasets.normalizing_loses(), {}
     for name, rule in (("plain", "perceptron"), ("normalized", "normalized")):
-        model = Perceptron(rule, fit_intercept=False, order="cyclic", ties="mistake").fit(data.X, data.y)
+        model = _perceptron(rule, fit_intercept=False, ties="mistake").fit(data.X, data.y)
         made[name] = model.n_mistakes_
     claim = "a smaller bound does not mean fewer mistakes"
     return Experiment("normalizing loses", claim, made == {"plain": 10, "normalized": 69}, made)
@@ -246,7 +252,7 @@ def gaussians(
     rng = np.random.default_rng(random_state)
     both = datasets.gaussians(n_rows + n_test, d, distance, random_state=rng)
     (X, y), (test, truth) = ((both.X[part], both.y[part]) for part in (slice(n_rows), slice(n_rows, None)))
-    model = _fit(VotedPerceptron(max_epochs=epochs, random_state=rng), X, y)
+    model = _fit(VotedPerceptron(order="shuffle", max_epochs=epochs, random_state=rng), X, y)
     risks = {
         "optimal": both.risk,
         "averaged": _risk(both, model.averaged_coef_[0], model.averaged_intercept_[0]),
@@ -282,7 +288,7 @@ def minimax(n: int = 20, d: int = 8, repeats: int = 2000, *, random_state: Any =
     for k in range(repeats):
         points, probabilities, labels = datasets.minimax(n, d, rng)
         drawn = rng.choice(len(labels), n, p=probabilities)
-        model = Perceptron(fit_intercept=False).partial_fit(points[drawn], labels[drawn], classes=[-1, 1])
+        model = _perceptron(fit_intercept=False).partial_fit(points[drawn], labels[drawn], classes=[-1, 1])
         risks[k] = probabilities @ (model.predict(points) != labels)
     formula, mean = minimax_risk(n, d), float(risks.mean())
     error = float(risks.std(ddof=1)) / math.sqrt(repeats)
@@ -333,7 +339,7 @@ def xor(max_epochs: int = 200) -> Experiment:
     {'perceptron converged': False, 'errors in the pocket': 1}
     """
     data = datasets.xor()
-    model = _fit(Perceptron(order="cyclic", max_epochs=max_epochs), data.X, data.y)
+    model = _fit(_perceptron(max_epochs=max_epochs), data.X, data.y)
     pocket = Pocket(max_epochs=max_epochs, random_state=0).fit(data.X, data.y)
     figures = {"perceptron converged": model.converged_, "errors in the pocket": pocket.n_errors_}
     claim = "the perceptron cycles; the fewest errors are 1"
@@ -347,8 +353,8 @@ def bias_needed(max_epochs: int = 200) -> Experiment:
     {'converged without': False, 'verdict with': 'separated'}
     """
     data = datasets.needs_bias()
-    without = _fit(Perceptron(fit_intercept=False, order="cyclic", max_epochs=max_epochs), data.X, data.y)
-    with_one = Perceptron(order="cyclic").fit(data.X, data.y)
+    without = _fit(_perceptron(fit_intercept=False, max_epochs=max_epochs), data.X, data.y)
+    with_one = _perceptron().fit(data.X, data.y)
     figures = {"converged without": without.converged_, "verdict with": with_one.verdict_}
     holds = not without.converged_ and with_one.verdict_ == "separated"
     return Experiment("bias needed", "separable with a bias and not without", holds, figures)
@@ -375,7 +381,7 @@ def disjunctions(
     for n in ns:
         data = datasets.disjunction(n_rows, n, r, rng)
         winnow.append(Winnow(order="cyclic").fit(data.X, data.y).n_mistakes_)
-        perceptron.append(_fit(Perceptron(order="cyclic"), data.X, data.y).n_mistakes_)
+        perceptron.append(_fit(_perceptron(), data.X, data.y).n_mistakes_)
     return _beside("disjunctions", ns, r, winnow, perceptron)
 
 
@@ -392,7 +398,7 @@ def worst_disjunctions(ns: Sequence[int] = (16, 32, 64, 128), r: int = 2) -> Exp
     winnow, perceptron = [], []
     for n in ns:
         X, y = forced_disjunction(n, r)
-        perceptron.append(Perceptron().partial_fit(X, y, classes=[-1, 1]).n_mistakes_)
+        perceptron.append(_perceptron().partial_fit(X, y, classes=[-1, 1]).n_mistakes_)
         winnow.append(Winnow().partial_fit(X, y, classes=[-1, 1]).n_mistakes_)
     result = _beside("worst disjunctions", ns, r, winnow, perceptron)
     forced = [2 * r * (n - r + 1) + 1 for n in ns]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,22 @@ import numpy.typing as npt
 from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
 from novikoff.data.mapped import MappedRows
-from novikoff.data.scaling import Scaling
+from novikoff.data.scaling import Scaling, power_factors
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather, joined
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
+from novikoff.parameters.common import AUTO
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
+from novikoff.training.examples import (
+    SAMPLE,
+    ArrayExamples,
+    Batch,
+    Examples,
+    not_all_one,
+    weighted,
+    with_sizes,
+)
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.piles import BLOCK, Piles
@@ -59,8 +68,17 @@ class Grows(Protocol):
         """Make the only class so far, learned as the first of two, the second."""
 
 
+class Start(NamedTuple):
+    """What a fit goes on from: a linear model, and the scaling of its rows."""
+
+    model: Model
+    scaling: Scaling | None
+
+
 class SourceExamples(Examples):
     """The rows of a source as the examples of a fit."""
+
+    start: Start | None = None
 
     def __init__(
         self,
@@ -84,6 +102,7 @@ class SourceExamples(Examples):
         self.piles: Piles | None = None  # for order="riffle"
         self.rng: np.random.Generator | None = None  # of its riffles
         self.riffles = 0  # drawn so far, one per epoch
+        self.sizes: Floats | None = None  # the largest |x| of every column, if a pass has measured them
         self.tallied: Tally | None = None  # by the last whole pass of `as_stored`
         self.where: Callable[[int], str] = str  # the location of a row, once all are read
 
@@ -97,6 +116,14 @@ class SourceExamples(Examples):
                 pass
         assert self.tallied is not None
         return self.tallied
+
+    def sample(self) -> Any:
+        if not self.can_repeat:
+            return None
+        for batch in self._as_stored("looking at rows"):
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            return some_rows(batch.X, here[:: max(len(here) // SAMPLE, 1)])
+        return None
 
     def all_rows(self) -> tuple[Any, Ints, Order | None]:
         """The rows, in memory while they take at most `MOST_ROW_BYTES`, and otherwise in a temporary file."""
@@ -275,8 +302,18 @@ class SourceExamples(Examples):
                 seconds = time.perf_counter() - started
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
 
-    def survey(self, scale: str | None, *, balanced: bool, blocks: Iterable[Block] | None = None) -> None:
-        """One pass that finds the classes and, if requested, their frequencies and the scaling."""
+    def survey(
+        self,
+        scale: str | None,
+        *,
+        balanced: bool,
+        sizes: bool = False,
+        blocks: Iterable[Block] | None = None,
+    ) -> None:
+        """One pass that finds the classes and, if requested, their frequencies and the scaling.
+
+        With `sizes` it measures the columns, for the factors of a linear model.
+        """
         counts: Counter[str] = Counter()
         self.surveyed = True
 
@@ -294,10 +331,21 @@ class SourceExamples(Examples):
         if scale is not None:
             self.scaling = Scaling.measure(scale, noted(), self.source.features)
         if scale in (None, "unit"):
-            for _ in noted():
-                pass
+            self.sizes = np.zeros(0) if sizes else None
+            for block in noted():
+                if sizes:
+                    self._note_sizes(block)
         if balanced:
             self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
+
+    def _note_sizes(self, block: Block) -> None:
+        weights = block.weights
+        if self.class_weight and not all(self.class_weight.values()):  # rows without a weight do not count
+            weights = self._weights(block, self._labels(block))
+        order = weighted(weights)
+        assert self.sizes is not None
+        n = block.n_rows if order is None else len(order)
+        self.sizes = with_sizes(self.sizes, rows_of(block.X), order, 0, n)
 
     def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
         """All rows at once, scaled, with class indices and weights."""
@@ -312,9 +360,18 @@ class SourceExamples(Examples):
         self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
     ) -> LinearTrainer:
         """A fit with all rows in memory, scaled, which may visit them in any order."""
-        X, labels, weights = self.read_all(scale, balanced=balanced)
-        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
-        return LinearTrainer(model, ArrayExamples(X, labels, weights, plan, model), plan)
+        by_factors = scale == AUTO and not self.source.features.hashed and self.start is None
+        X, labels, weights = self.read_all(None if scale == AUTO else scale, balanced=balanced)
+        if self.start is None:
+            model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        else:
+            model = self._first_model(settings)
+            if self.classes.n_classes > model.n_classes:
+                model.grow(self.classes.n_classes)
+        examples = ArrayExamples(X, labels, weights, plan, model)
+        if by_factors:
+            model.set_factors(examples.power_factors())
+        return LinearTrainer(model, examples, plan)
 
     def in_passes(
         self,
@@ -329,21 +386,25 @@ class SourceExamples(Examples):
 
         For a riffle, a pass before learning finds all columns and classes, in the order of the rows.
         """
+        sizes = scale == AUTO and self.can_repeat and not self.source.features.hashed
+        scale = None if scale == AUTO else scale
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
-        self.scaling = Scaling("unit") if scale == "unit" else None
+        if scale == "unit":
+            self.scaling = Scaling("unit")
         if plan.order == "riffle":
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
-            self.survey(scale, balanced=balanced, blocks=self._noted(self.piles))
+            self.survey(scale, balanced=balanced, sizes=sizes, blocks=self._noted(self.piles))
             if self.source.only_in_order:  # too large to keep
                 self.piles, plan = None, replace(plan, order="cyclic")
+        resumes = checkpoint is not None and checkpoint.exists()
+        if (measured or balanced or sizes) and self.piles is None and not resumes:
+            self.survey(scale, balanced=balanced, sizes=sizes)
         trainer = self._fitting(plan, settings, checkpoint)
-        if checkpoint is not None and checkpoint.exists():
+        if checkpoint is not None and resumes:
             checkpoint.restore(trainer, self)
-        elif (measured or balanced) and self.piles is None:
-            self.survey(scale, balanced=balanced)
         return trainer
 
     def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
@@ -353,10 +414,23 @@ class SourceExamples(Examples):
         return self._fitting(plan, settings, checkpoint)
 
     def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
-        trainer = LinearTrainer(Model(2, 0, settings), self, plan)
+        trainer = LinearTrainer(self._first_model(settings), self, plan)
         if checkpoint is not None:
             self.after_block = partial(checkpoint.after_block, trainer, self)
         return trainer
+
+    def _first_model(self, settings: Settings) -> Model:
+        """A model without columns, or with those that have factors; or a copy of the one to go on from."""
+        if self.start is None:
+            model = Model(2, 0, settings)
+            factors = None if self.sizes is None else power_factors(self.sizes)
+            if factors is not None:
+                model.resize(len(factors))
+                model.set_factors(factors)
+            return model
+        model = self.start.model.copy()
+        model.last_are_right = False
+        return model
 
 
 @dataclass
@@ -380,13 +454,18 @@ def fit(
     class_weight: dict[str, float] | str | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> Learned:
     """Learn from a source until an epoch makes no update, or the plan ends training.
 
     Unless classes are declared or may grow, they are sorted, as for an array. In the order of the source, the
     fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
-    memory (`data.sources.kept`); otherwise it is read in its order.
+    memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the
+    first epoch measures the columns, unless the source can be read only once or hashes them.
+
+    With `start` its model goes on, with its columns, scaling, settings and counts: the source has its
+    features, and `classes` are its own, to which others may be added (`StreamClasses.of_model`).
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
@@ -399,6 +478,9 @@ def fit(
         elif not plan.early_stopping:
             plan = replace(plan, order="cyclic")
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if start is not None:
+        examples.start, examples.scaling, scale = start, start.scaling, None
+        settings = start.model.settings
     if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(

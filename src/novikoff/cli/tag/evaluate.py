@@ -5,7 +5,7 @@ from __future__ import annotations
 from novikoff.cli import output, progress
 from novikoff.cli.options import MODEL, OUTPUT, TAG_READING, TAG_TABLE, Argument, Options
 from novikoff.cli.parser import command
-from novikoff.cli.tag.inputs import load, open_for_tagger
+from novikoff.cli.tag.inputs import load, open_labelled
 from novikoff.cli.tag.scores import score_lines
 
 
@@ -13,12 +13,11 @@ from novikoff.cli.tag.scores import score_lines
     MODEL,
     Argument("data", "FILE...", "Files with labels, or - for standard input."),
     table=TAG_TABLE,
-    groups={"Options": ("trust_patterns",), "Reading files": TAG_READING, "Output": OUTPUT},
+    groups={"Reading files": (*TAG_READING, "trust_patterns"), "Reporting": OUTPUT},
+    examples=("novikoff tag evaluate chunks.novikoff examples/data/chunks.conll",),
 )
 def evaluate(options: Options) -> None:
     """Compare a tagger's labels with those of files.
-
-    For example: novikoff tag evaluate chunks.novikoff test.txt
 
     Labels such as B-NP, I-NP and O are counted by chunks, as conlleval does: precision is the share of the
     chunks found that are right, recall the share of the true chunks that were found. With other labels each
@@ -28,7 +27,7 @@ def evaluate(options: Options) -> None:
 
     with progress.bar(not (options.quiet or options.json)) as watch:
         tagger = load(options.model, options.trust_patterns)
-        source = open_for_tagger(tagger, options.data, options, labelled=True)
+        source = open_labelled(tagger, options.data, options)
         scores = score_file(tagger, source, n_jobs=options.n_jobs, watch=watch)
     if options.json:
         output.write_json({"model": str(options.model)} | scores.to_dict())
