@@ -31,6 +31,7 @@ from novikoff.data.threads import threads
 from novikoff.parameters.linear import VARIANCE_RULES
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.scoring import Tally
+from novikoff.shown import Shown, table_text
 from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.piles import BLOCK, Piles
@@ -42,6 +43,7 @@ from novikoff.training.weights import Model, Scorer, Settings, width
 USES_C = ("pa1", "pa2", *VARIANCE_RULES)
 MEASURED = ("standard", "maxabs")
 MAX_MEMORY = 1 << 30
+SHOWN = 10  # outcomes of a result
 
 Folds = npt.NDArray[np.int64]  # by row: the part in which it is held out, −1 for none
 
@@ -90,13 +92,16 @@ class Grid:
         ]
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Shown):
     """How well a candidate did on held-out rows."""
 
     candidate: Candidate
     tallies: tuple[Tally, ...]  # per held-out part
     scoring: str = "accuracy"
+
+    def __str__(self) -> str:
+        return f"{self.candidate}: {self.scoring} {self.score:.4f}"
 
     @property
     def correct(self) -> tuple[int, ...]:
@@ -125,8 +130,8 @@ class Outcome:
         return [tally.value(self.scoring) for tally in self.tallies]
 
 
-@dataclass
-class TuneResult:
+@dataclass(repr=False)
+class TuneResult(Shown):
     """The outcomes, best first, and what the best candidate learned from all rows."""
 
     table: list[Outcome]
@@ -137,6 +142,10 @@ class TuneResult:
     @property
     def best(self) -> Candidate:
         return self.table[0].candidate
+
+    def __str__(self) -> str:
+        title = f"Tuned on {self.n_rows:,} rows, best of {len(self.table):,}: {self.table[0]}"
+        return table_text(title, [(f"{each.score:.4f}", str(each.candidate)) for each in self.table[:SHOWN]])
 
 
 def tune(

@@ -413,9 +413,13 @@ SAVED_AS = file_option(
 
 # ---- the values of a command's options -----------------------------------------------------------------
 class Options(SimpleNamespace):
-    """The values of a command's options and arguments; `given` are the names of those on the command line."""
+    """The values of a command's options and arguments; `given` are the names of those on the command line.
+
+    `typed` has the latter as they were given: True, False, or a list of texts.
+    """
 
     given: frozenset[str] = frozenset()
+    typed: Mapping[str, Any] = {}
 
 
 def defaults(names: Iterable[str], table: Mapping[str, Parameter] = TABLE) -> dict[str, Any]:
@@ -428,6 +432,18 @@ def row_options(options: Options, names: Iterable[str] = (*READING, *COLUMNS)) -
     return {
         name: vars(options)[name] for name, usual in defaults(names).items() if vars(options)[name] != usual
     }
+
+
+def typed_words(options: Options, of: Iterable[Option]) -> list[str]:
+    """The words that gave these options on the command line."""
+    words: list[str] = []
+    for each in of:
+        value = options.typed.get(each.name)
+        if isinstance(value, bool):
+            words.append(each.flag if value else each.opposite)
+        else:
+            words += [word for text in value or () for word in (each.flag, text)]
+    return words
 
 
 NOT_SAVED = ("n_jobs", "max_line", "max_columns", "max_expansion", "format")

@@ -38,7 +38,9 @@ class Command:
         given, rest = split(words, self.options)
         if "help" in given or "help_all" in given:
             return Help(all="help_all" in given)
-        options = Options(**{each.name: each.default for each in self.options}, given=frozenset(given))
+        options = Options(
+            **{each.name: each.default for each in self.options}, given=frozenset(given), typed=given
+        )
         for each in self.options:
             if each.name in given:
                 value = given[each.name]

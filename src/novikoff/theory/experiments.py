@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from novikoff.linear.perceptron import Perceptron
 from novikoff.linear.pocket import Pocket
 from novikoff.linear.voted import VotedPerceptron
 from novikoff.linear.winnow import Winnow, disjunction_bound
+from novikoff.shown import Shown, table_html
 from novikoff.theory.formulas import majority_bound, minimax_risk
 
 Curve = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Experiment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Experiment(Shown):
     """The claim of an experiment, and its outcome."""
 
     name: str
@@ -46,7 +48,18 @@ class Experiment:
     def __str__(self) -> str:
         width = max(map(len, self.figures), default=0)
         lines = [f"  {name:<{width}}  {_shown(value)}" for name, value in self.figures.items()]
-        return "\n".join([f"{self.name}: {self.claim}", *lines, f"  {'holds' if self.holds else 'FAILS'}"])
+        return "\n".join([f"{self.name}: {self.claim}", *lines, f"  {self._outcome}"])
+
+    def __repr__(self) -> str:
+        return f"<Experiment {self.name}: {self.claim}: {self._outcome}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, _shown(value)) for name, value in self.figures.items()]
+        return f"<div><b>{escape(f'{self.name}: {self.claim}')}: {self._outcome}</b>{table_html(rows)}</div>"
+
+    @property
+    def _outcome(self) -> str:
+        return "holds" if self.holds else "FAILS"
 
 
 def _shown(value: Any) -> str:
