@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from typing import IO, Any
 
@@ -62,6 +63,10 @@ class MappedRows:
         )
         return Csr(values, indices, indptr, shape)
 
+    def __del__(self) -> None:  # also when what was to be added could not be read
+        self._values.close()
+        self._indices.close()
+
 
 def picked(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     """The rows with these numbers; in a temporary file if X is in one.
@@ -108,11 +113,10 @@ def _write(file: IO[bytes], values: npt.NDArray[Any]) -> None:
 
 def _mapped(file: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """The file's numbers, read-only; the mapping outlives the open file."""
-    with file:
-        file.flush()
-        if not np.prod(shape):
-            return np.zeros(shape, dtype)
-        return np.asarray(np.memmap(file, dtype, "r", shape=shape))
+    file.flush()
+    if not math.prod(shape):
+        return np.zeros(shape, dtype)
+    return np.asarray(np.memmap(file, dtype, "r", shape=shape))
 
 
 def _as_dense(X: Matrix, columns: int) -> npt.NDArray[np.float64]:
