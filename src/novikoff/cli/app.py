@@ -15,7 +15,18 @@ from novikoff.cli.parser import HELP, Command, close_to, paragraphs, section, sp
 
 GROUPS = {  # the commands of each group, by its name; each has a module of the same name
     "": (
-        *("fit", "predict", "evaluate", "inspect", "convert", "tune", "diagnose", "certify", "verify"),
+        *(
+            "fit",
+            "predict",
+            "evaluate",
+            "inspect",
+            "convert",
+            "tune",
+            "diagnose",
+            "trace",
+            "certify",
+            "verify",
+        ),
         "tag",
     ),
     "tag": ("fit", "predict", "evaluate"),

@@ -33,5 +33,9 @@ from novikoff.theory.formulas import minimax_risk as minimax_risk
 from novikoff.theory.formulas import online_to_batch as online_to_batch
 from novikoff.theory.hindsight import Hindsight as Hindsight
 from novikoff.theory.hindsight import best_in_hindsight as best_in_hindsight
+from novikoff.theory.kernel_trace import KernelTrace as KernelTrace
+from novikoff.theory.kernel_trace import kernel_trace as kernel_trace
+from novikoff.theory.steps import Step as Step
+from novikoff.theory.steps import Steps as Steps
 from novikoff.theory.trace import Trace as Trace
 from novikoff.theory.trace import trace as trace

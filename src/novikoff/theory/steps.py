@@ -159,6 +159,8 @@ class Steps(Shown, Sequence[Step]):
         head, lines = self._cells(limit)
         wide = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
         text = [self._title()]
+        if self.names is not None and len(self.names) <= COORDINATES + 2:
+            text.append(f"  x = ({', '.join(self.names)})")
         for line in (head, *lines):
             cells = [
                 f"{cell:>{w}}" if name in RIGHT else f"{cell:<{w}}"
@@ -254,7 +256,7 @@ def steps_of(run: Visits, names: list[str] | None = None, limit: int | None = No
     if count * p.dimension > VALUES:
         raise ValueError(
             f"the weights of {count:,} visits are {count * p.dimension:,} numbers, too many to list: "
-            f"pass a limit, such as steps({max(VALUES // p.dimension, 1):,})."
+            f"set the limit to {max(VALUES // p.dimension, 1):,} visits or fewer."
         )
     again, labels = run.again(rows), p.classes.tolist()
     w, b = _after(again.w, p)

@@ -41,7 +41,7 @@ from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.hindsight_search import UNIT
 from novikoff.theory.steps import Steps, column_names, steps_of
-from novikoff.theory.visits import Runner, Visits
+from novikoff.theory.visits import Runner, Visits, alpha_of
 from novikoff.training.summary import theorem
 from novikoff.training.weights import Floats, Ints, Settings
 
@@ -159,12 +159,8 @@ class Trace:
         if self.step is None:
             raise ValueError("this record was made by an older version, without its steps: run trace again.")
         if self.rival is None:
-            return np.bincount(self.example, self.step, self.n_rows)
-        found = np.zeros((self.n_rows, len(self.classes)))
-        own = self._with_rows("alpha").problem.labels[self.example]
-        np.add.at(found, (self.example, own), self.step)
-        np.add.at(found, (self.example, self.rival), -self.step)
-        return found
+            return np.bincount(self.example, self.step, self.n_rows).astype(np.float64)
+        return alpha_of(self._with_rows("alpha").problem, self.example, self.rival, self.step)
 
     @property
     def mistakes_by_class(self) -> dict[Any, int]:

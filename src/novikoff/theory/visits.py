@@ -204,3 +204,13 @@ class Replay:
         """The scores of a row, whose signs and order are exact, and its predicted class."""
         scorer, x = Scorer.from_learner(self.learner), self.problem.X[row : row + 1]
         return scorer.scores(x).ravel(), int(scorer.predict(x)[0])
+
+
+def alpha_of(problem: Problem, rows: Counts, rivals: Any, steps: Floats) -> Floats:
+    """The sum of the steps on each row; with three classes or more signed, with a column per class."""
+    if not problem.is_joint:
+        return np.bincount(rows, steps, problem.n_rows).astype(np.float64)
+    found = np.zeros((problem.n_rows, problem.n_classes))
+    np.add.at(found, (rows, problem.labels[rows]), steps)
+    np.add.at(found, (rows, rivals), -steps)
+    return found
