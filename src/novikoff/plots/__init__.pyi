@@ -1,4 +1,5 @@
 from novikoff.plots.boundary import BoundaryDisplay as BoundaryDisplay
+from novikoff.plots.experiment import ExperimentDisplay as ExperimentDisplay
 from novikoff.plots.margins import MarginHistogramDisplay as MarginHistogramDisplay
 from novikoff.plots.mistakes import MistakesDisplay as MistakesDisplay
 from novikoff.plots.orders import OrderDisplay as OrderDisplay

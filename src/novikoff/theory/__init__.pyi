@@ -23,8 +23,12 @@ from novikoff.proof.separability import decide as decide
 from novikoff.proof.separability import separability as separability
 from novikoff.theory import experiments as experiments
 from novikoff.theory.bounds import bounds as bounds
+from novikoff.theory.deviations import Deviations as Deviations
+from novikoff.theory.deviations import deviations as deviations
 from novikoff.theory.diagnosis import Diagnosis as Diagnosis
 from novikoff.theory.diagnosis import diagnose as diagnose
+from novikoff.theory.fewest_errors import FewestErrors as FewestErrors
+from novikoff.theory.fewest_errors import fewest_errors as fewest_errors
 from novikoff.theory.formulas import Bound as Bound
 from novikoff.theory.formulas import Bounds as Bounds
 from novikoff.theory.formulas import leave_one_out as leave_one_out
