@@ -28,12 +28,7 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
 @command(
     opt.LABELLED,
     groups={
-        "Options": (
-            opt.value_option(
-                "limit", "The number of visits to list. Default: 40 as text, all in files and JSON.", kind=int
-            ),
-            opt.file_option("csv", "Also write the visits to a CSV file, with a column per coordinate."),
-        ),
+        **opt.ROWS,
         "The run": (
             opt.option(
                 "rule",
@@ -64,14 +59,20 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
             "random_state",
         ),
         "With a kernel": ("kernel", *KERNEL),
-        **opt.ROWS,
-        "Output": opt.OUTPUT,
+        "Reporting": (
+            opt.value_option(
+                "limit", "The number of visits to list. Default: 40 as text, all in files and JSON.", kind=int
+            ),
+            *opt.OUTPUT,
+        ),
+        "Writing": (
+            opt.file_option("csv", "Also write the visits to a CSV file, with a column per coordinate."),
+        ),
     },
+    examples=("novikoff trace examples/data/iris.csv --positive setosa --epochs 1 --limit 10",),
 )
 def trace(options: Options) -> None:
     """Show a run visit by visit: x, y, the score, mistake or not, and the weights after it.
-
-    For example: novikoff trace points.csv --label y --no-intercept --epochs 1
 
     It starts from w = 0, and predicts the second class at score 0 (--ties mistake: that is a mistake for both
     classes). Rows are numbered from 0. With --kernel the table shows α, the number of mistakes on each row,
