@@ -22,7 +22,7 @@ class KeptSource(Source):
     >>> import io, novikoff
     >>> source = KeptSource(novikoff.open_source(io.BytesIO(b"1 1:1\\n0 2:1\\n")))
     >>> [block.place for block in source.blocks()], source.only_in_order
-    ([0], '')
+    ([TextPlace(file=0, at=0, size=12, first_line=1)], '')
     >>> source.again(0).n_rows
     2
     """
