@@ -43,7 +43,7 @@ def fits(X: Any, y: Any, order: str, epochs: int, seconds: list[float]) -> dict[
     """The two whole fits; novikoff's epochs after the first append their own seconds to `seconds`."""
 
     def novikoff() -> None:
-        model = Perceptron(order=order, max_epochs=epochs, random_state=0).fit(X, y)
+        model = Perceptron(order=order, average=False, max_epochs=epochs, random_state=0).fit(X, y)
         assert model.n_epochs_ == epochs
         seconds.extend(record["seconds"] for record in model.history_[1:])
 

@@ -71,7 +71,7 @@ def spread(client: Client, shard: Any, n: int, size: int, shards: int = SHARDS) 
 
 def fitted(client: Client | None, X: Any, y: Any, **options: Any) -> Any:
     """A model fitted in the order of the rows."""
-    options = {"order": "cyclic"} | options
+    options = {"order": "cyclic", "average": False} | options
     if client is None:
         return Perceptron(**options).fit(X, y)
     return DistributedPerceptron(client=client, **options).fit(X, y)

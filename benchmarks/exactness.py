@@ -75,7 +75,8 @@ def fallbacks(repeat: int) -> Iterator[Row]:
             continue
         X, y = read(path)
         for storage, rows in (("CSR", X), ("dense", X.toarray())):
-            report = Perceptron(max_epochs=EPOCHS, random_state=0).fit(rows, y).report()
+            how = {"order": "shuffle", "average": False, "max_epochs": EPOCHS}
+            report = Perceptron(random_state=0, **how).fit(rows, y).report()
             visits = report.n_rows * report.n_epochs
             name = f"{file.split('.')[0]} ({storage}, {X.nnz / X.shape[0]:.0f} per row)"
             yield rates(name, visits, report.updates, report.compensated, report.accumulator)

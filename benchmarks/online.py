@@ -103,7 +103,10 @@ def partial_fit(repeat: int) -> Iterator[Row]:
 
         return run
 
-    contenders = {"novikoff": one_row_each(novikoff.Perceptron()), "scikit-learn": one_row_each(Peer())}
+    contenders = {
+        "novikoff": one_row_each(novikoff.Perceptron(average=False)),
+        "scikit-learn": one_row_each(Peer()),
+    }
     times = interleave(contenders, repeat)
     ours, theirs = (times[name].best / len(X) for name in contenders)
     yield faster(f"partial_fit of one row of {FEATURES}", ours, "scikit-learn", theirs, at_least=30)

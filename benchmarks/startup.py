@@ -27,7 +27,7 @@ X = np.empty((327_680, 784), dtype=np.float32)
 rng.random(dtype=np.float32, out=X)
 y = rng.integers(0, 2, len(X))
 before = peak()
-Perceptron(order=sys.argv[1], max_epochs=2).fit(X, y)
+Perceptron(order=sys.argv[1], average=False, max_epochs=2).fit(X, y)
 print(json.dumps([X.nbytes, before, peak()]))
 """
 

@@ -24,7 +24,7 @@ def verifying(repeat: int) -> Iterator[Row]:
     u = rng.normal(size=10)
     X = X[np.abs(X @ u) > 0.1 * np.linalg.norm(u)][:3200]
     y = np.where(X @ u > 0, 1, -1)
-    model = novikoff.Perceptron(order="cyclic").fit(X, y)
+    model = novikoff.Perceptron(order="cyclic", average=False, max_epochs=1000).fit(X, y)
     separating = certify(X, y, model)
     run = certify(X, y, trace=trace(X, y, model))
     for what, made in (("a separating model", separating), ("a whole run", run)):

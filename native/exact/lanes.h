@@ -80,7 +80,7 @@ NOVIKOFF_INLINE void add_products(const Row& row, const double* w, int64_t strid
     for (; k < n; ++k) to(sign * double(row.x[k]), w[row.place(k) * stride]);
 }
 
-// The terms x[j]^2 of a row.
+// The terms x[j]^2 of a row, or, with factors, z[j]^2.
 template <class Row>
 NOVIKOFF_INLINE void add_squares(const Row& row, CompensatedSum& to) {
     CompensatedLanes lanes;
@@ -88,11 +88,15 @@ NOVIKOFF_INLINE void add_squares(const Row& row, CompensatedSum& to) {
     int64_t k = 0;
     for (; k + 8 <= n; k += 8)
         for (int half = 0; half < 2; ++half) {
-            const Vec x = row.four(k + 4 * half);
+            Vec x = row.four(k + 4 * half);
+            if (row.factors) x *= row.four_factors(k + 4 * half);
             lanes.product(half, x, x);
         }
     if (k) lanes.merge_into(to);
-    for (; k < n; ++k) to(double(row.x[k]), double(row.x[k]));
+    for (; k < n; ++k) {
+        const double x = row.factor(k) * double(row.x[k]);
+        to(x, x);
+    }
 }
 
 // The sum of n numbers, correctly rounded.

@@ -98,6 +98,15 @@ void bind_learner(nb::module_& m) {
             },
             nb::arg("arrays"), "What the inverse variances of weights and bias have gained: 1/σ - 1.")
         .def(
+            "set_factors",
+            [](PyLearner& l, std::optional<Vector<double>> factors) {
+                const Writing change(l.in_use);
+                l.set_factors(factors);
+            },
+            nb::arg("factors").none(),
+            "Learn rows whose columns are multiplied by these powers of two; weights stay those of the rows as they "
+            "are. Then measure the norm.")
+        .def(
             "measure_norm",
             [](PyLearner& l) {
                 const Writing change(l.in_use);

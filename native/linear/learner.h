@@ -66,6 +66,10 @@ struct Learner : UpdateRule {
     double *weights = nullptr, *bias = nullptr;
     double *weight_sums = nullptr, *bias_sums = nullptr;  // null when nothing is averaged
     double *confidences = nullptr, *bias_confidences = nullptr;  // of the rules that adapt
+    // With factors the rows are z[j] = factors[j] x[j], and so are R, norms and steps; `weights` are those of x: see
+    // rows.h. Powers of two from 2^-300 to 2^300.
+    const double* factors = nullptr;
+    double largest_factor = 1, smallest_factor = 1;  // or 1, if that is larger or smaller
     // what it counts
     int64_t visits = 0, mistakes = 0, updates = 0;
     int64_t ties = 0;                 // mistakes with d = 0
@@ -248,7 +252,7 @@ struct Learner : UpdateRule {
         const double length =
             std::max({largest_row, 1.0, passive ? 1 / smallest_row : 1.0}) * std::max(heaviest_row, 1.0);
         const double reach = (weight_norm() + double(n + 1) * length) * double(visits + n + 1);
-        return !(reach < 0x1p1000) || (passive && heaviest_row > 1);
+        return !(reach < 0x1p1000 / largest_factor) || (passive && heaviest_row > 1);
     }
 
     // The bound for one row, by its own norm.
@@ -273,8 +277,14 @@ struct Learner : UpdateRule {
     }
     template <class Row, class F>
     static void square_terms(const Row& row, F& f, double bias_square) {
-        if constexpr (std::is_same_v<F, CompensatedSum>) add_squares(row, f);
-        else row.for_each([&](int64_t, double x) { f(x, x); });
+        if constexpr (std::is_same_v<F, CompensatedSum>) {
+            add_squares(row, f);
+        } else {
+            row.for_each([&](int64_t j, double x) {
+                const double z = row.factors ? row.factors[j] * x : x;
+                f(z, z);
+            });
+        }
         if (bias_square) f(bias_square, 1.0);
     }
 
@@ -383,9 +393,12 @@ struct Learner : UpdateRule {
         norm2[c] = std::max(after, 0.0) * (1 + 0x1p-46) + (before + size * size) * 0x1p-46;
         sum_reach += std::fabs(sum_step) * largest_row;
         // No weight exceeds |w|, no sum what was added to it: usually that settles it.
-        if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000) return true;
+        if (is_far_from_overflow(c)) return true;
         if (!(after < INFINITY)) norm2[c] = INFINITY;
         return still_finite(row, c);
+    }
+    bool is_far_from_overflow(int64_t c) const {
+        return norm2[c] < 0x1p1000 / largest_factor / largest_factor && sum_reach < 0x1p1000 / largest_factor;
     }
     double sum_reach = 0;  // at least as large as any averaged sum
 
@@ -401,7 +414,8 @@ struct Learner : UpdateRule {
             rule == Rule::perceptron ? std::sqrt(double(updates)) * radius : step_sum * radius;
         if (drift == 0 && moves_exactly(row, tau, size, length)) return;
         drift +=
-            1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) + double(row.stored() + 2) * 0x1p-1073;
+            1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) +
+            double(row.stored() + 2) * (0x1p-1073 / smallest_factor);
         if (!(drift < INFINITY)) drift = INFINITY;
     }
     // Whether w + tau * x certainly does not round: whole steps, x and w on the grid 2^-10, and all of them

@@ -56,7 +56,8 @@ Report learn(PyLearner& l, const Examples& x, int64_t begin, int64_t end, bool f
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
     if (digest && first) prepare(*digest, x.rows);
-    return report(x.rows.visit([&](auto& r) {
+    return report(x.rows.visit([&](auto& stored) {
+        const auto r = measured_by(l, stored);
         if (l.binary()) return first ? epoch<true, true>(l, r, v, {}, digest) : epoch<false, true>(l, r, v);
         return first ? epoch<true, false>(l, r, v, {}, digest) : epoch<false, false>(l, r, v);
     }));
@@ -67,7 +68,8 @@ Report learn_until_longest(PyLearner& l, PyStreak& streak, const Examples& x, in
     Streak& run = streak;
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
-    return report(x.rows.visit([&](auto& r) {
+    return report(x.rows.visit([&](auto& stored) {
+        const auto r = measured_by(l, stored);
         return l.binary() ? epoch<false, true>(l, r, v, run) : epoch<false, false>(l, r, v, run);
     }));
 }
@@ -76,7 +78,7 @@ auto errors_added(PyLearner& l, const Examples& x, int64_t begin, int64_t end, d
     const Writing change(l.in_use);
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
-    const Outcome o = x.rows.visit([&](auto& r) { return add_errors(l, r, v, limit, total); });
+    const Outcome o = x.rows.visit([&](auto& r) { return add_errors(l, measured_by(l, r), v, limit, total); });
     return std::make_tuple(std::string(name(o.problem)), o.row, total);
 }
 
@@ -94,7 +96,7 @@ auto scanned(PyLearner& l, const Examples& x, int64_t begin, int64_t end, PyDige
     seen.measures = l.measures;
     nb::gil_scoped_release nogil;
     if (digest) prepare(*digest, x.rows);
-    const Scan s = x.rows.visit([&](auto& r) { return scan(seen, r, v, digest); });
+    const Scan s = x.rows.visit([&](auto& r) { return scan(seen, measured_by(l, r), v, digest); });
     const bool fine = s.outcome.problem == Problem::none;
     if (fine) l.take(seen);
     return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row,
@@ -105,20 +107,34 @@ auto smallest_of(PyLearner& l, const Examples& x, int64_t begin, int64_t end, bo
     const Writing change(l.in_use);
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
-    const Smallest s = x.rows.visit([&](auto& r) { return smallest(l, r, v, guarded, stop); });
+    const Smallest s = x.rows.visit([&](auto& r) { return smallest(l, measured_by(l, r), v, guarded, stop); });
     return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts,
                            s.wrong, s.least);
 }
 
-Made<double> row_norms(const Rows& rows, double bias_square) {
+Made<double> row_norms(const Rows& rows, double bias_square, const std::optional<Floats>& factors) {
     Growing<double> out;
     double* const norms = out.extend(size_t(rows.n()));
+    if (factors && int64_t(factors->shape(0)) < rows.d())
+        throw std::invalid_argument("there are fewer factors than columns");
     Learner l;
     l.bias2 = bias_square;
-    rows.visit([&](auto& r) {
+    l.factors = factors ? factors->data() : nullptr;
+    rows.visit([&](auto& stored) {
+        const auto r = measured_by(l, stored);
         for (int64_t i = 0; i < r.n; ++i) norms[i] = l.row_norm(r[i], r[i].norm2());
     });
     return hand_over(out);
+}
+
+void column_sizes(const Examples& x, int64_t begin, int64_t end, Vector<double> sizes) {
+    const int64_t d = x.rows.d();
+    if (int64_t(sizes.shape(0)) < d) throw std::invalid_argument("there are fewer sizes than columns");
+    const Visits v = x.visits(begin, end);
+    nb::gil_scoped_release nogil;
+    x.rows.visit([&](auto& r) {
+        for (int64_t t = v.begin; t < v.end; ++t) add_sizes(r[v.row(t)], d, sizes.data());
+    });
 }
 
 int64_t add_columns(const Rows& rows, Array<double, nb::shape<-1, 5>, nb::c_contig> sums) {
@@ -139,7 +155,7 @@ Report predicted(PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Vec
     if (rows.d() != l.features || int64_t(out.shape(0)) != rows.n() || begin < 0 || end > rows.n())
         throw std::invalid_argument("rows, weights and output do not fit");
     nb::gil_scoped_release nogil;
-    return report(rows.visit([&](auto& r) { return predict(l, r, begin, end, out.data()); }));
+    return report(rows.visit([&](auto& r) { return predict(l, measured_by(l, r), begin, end, out.data()); }));
 }
 
 Report scored(PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<double, nb::c_contig> out) {
@@ -148,7 +164,7 @@ Report scored(PyLearner& l, const Rows& rows, int64_t begin, int64_t end, Array<
     if (rows.d() != l.features || int64_t(out.size()) != rows.n() * columns || begin < 0 || end > rows.n())
         throw std::invalid_argument("rows, weights and output do not fit");
     nb::gil_scoped_release nogil;
-    return report(rows.visit([&](auto& r) { return scores(l, r, begin, end, out.data()); }));
+    return report(rows.visit([&](auto& r) { return scores(l, measured_by(l, r), begin, end, out.data()); }));
 }
 
 void check_piles(size_t piles) {
@@ -223,7 +239,11 @@ void bind_loops(nb::module_& m) {
         "The smallest difference: (problem, row, value, its row, whether a tie there hurts, whether a row is "
         "wrong, the value rounded down).");
     m.def("row_norms", &row_norms, nb::arg("rows"), nb::arg("bias_square"),
-          "The norm of every row with its bias coordinate.");
+          nb::arg("factors").none() = nb::none(),
+          "The norm of every row with its bias coordinate; with factors that of the row times these.");
+    m.def("column_sizes", &column_sizes, nb::arg("examples"), nb::arg("begin"), nb::arg("end"),
+          nb::arg("sizes"),
+          "Raise each column's size to its largest |x| over a range of visits; NaN is passed over.");
     m.def(
         "add_columns", &add_columns, nb::arg("rows"), nb::arg("sums"),
         "Add to every column its sum and sum of squares, two doubles each, and its largest size; the first bad "

@@ -48,7 +48,7 @@ NOVIKOFF_INLINE double scores_and_norm(const Row& row, const Learner& m, double*
     }
     const DotNorm both = digest ? digest->dot_norm(row, m.weights, *hash) : row.dot_norm(m.weights);
     s[0] = both.dot + m.bias[0];
-    return both.norm2;
+    return digest && row.factors ? row.norm2() : both.norm2;
 }
 
 NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
@@ -56,6 +56,13 @@ NOVIKOFF_INLINE double best_other(const double* s, int64_t classes, int64_t y) {
     for (int64_t c = 0; c < classes; ++c)
         if (c != y && !(s[c] <= most)) most = s[c];
     return most;
+}
+
+// The rows with the factors of a learner.
+template <class Rows>
+NOVIKOFF_INLINE Rows measured_by(const Learner& m, Rows rows) {
+    rows.factors = m.factors;
+    return rows;
 }
 
 // ---- learning ------------------------------------------------------------------------------------
@@ -237,6 +244,25 @@ inline void add_to_column(double* figures, double x) {
     add(figures[2], figures[3], square);
     figures[3] += std::fma(x, x, -square);
     figures[4] = std::max(figures[4], std::fabs(x));
+}
+
+// The largest |x| of every column over a range of visits. NaN is passed over; indices beyond `d` too.
+template <class T>
+void add_sizes(const DenseRow<T>& row, int64_t, double* sizes) {
+    int64_t j = 0;
+    for (; j + 4 <= row.d; j += 4) {
+        const Vec x = load4(row.x + j), size = x < 0 ? -x : x, most = load4(sizes + j);
+        store4(sizes + j, size > most ? size : most);
+    }
+    for (; j < row.d; ++j) sizes[j] = std::max(sizes[j], std::fabs(double(row.x[j])));
+}
+template <class T, class I>
+void add_sizes(const SparseRow<T, I>& row, int64_t d, double* sizes) {
+    for (int64_t k = 0; k < row.n; ++k) {
+        if (row.index[k] < 0 || int64_t(row.index[k]) >= d) continue;
+        double& most = sizes[row.index[k]];
+        most = std::max(most, std::fabs(double(row.x[k])));
+    }
 }
 
 // The smallest weight * d over a range of visits, correctly rounded, and the lowest row that has it

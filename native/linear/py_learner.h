@@ -12,6 +12,7 @@ struct PyLearner : Learner {
     Matrix weights_array;
     Vector<double> bias_array;
     std::optional<Sums> sums_arrays, confidence_arrays;
+    std::optional<Vector<double>> factors_array;
     std::vector<Update> updates_made;
     InUse in_use{"the learner"};
 
@@ -44,12 +45,35 @@ struct PyLearner : Learner {
         bias_confidences = arrays.second.data();
     }
 
-    // The Frobenius norm; this also makes the filter's norms tight again.
+    // From now on the rows are learned with these factors, or without any; call measure_norm() next.
+    void set_factors(std::optional<Vector<double>> given) {
+        double largest = 1, smallest = 1;
+        if (given) {
+            if (int64_t(given->shape(0)) != features)
+                throw std::invalid_argument("factors do not fit the weights");
+            for (int64_t j = 0; j < features; ++j) {
+                const double s = given->data()[j];
+                int exponent;
+                if (!(s >= 0x1p-300 && s <= 0x1p300) || std::frexp(s, &exponent) != 0.5)
+                    throw std::invalid_argument("factors must be powers of two from 2**-300 to 2**300");
+                largest = std::max(largest, s), smallest = std::min(smallest, s);
+            }
+        }
+        factors_array = given;
+        factors = given ? given->data() : nullptr;
+        largest_factor = largest, smallest_factor = smallest;
+    }
+
+    // The Frobenius norm of the weights of the rows with their factors; this also makes the filter's norms tight
+    // again.
     double measure_norm() {
         auto every = [&](auto&& visit) {
             for (int64_t j = 0; j < features; ++j) visit(j);
         };
-        return measure_norm(stride == 1 ? DenseRow<double>{weights, features, weights}.norm2() : 0, every);
+        double shared = 0;
+        if (stride == 1 && !factors) shared = DenseRow<double>{weights, features, weights}.norm2();
+        else if (stride == 1) every([&](int64_t j) { shared += weight(j) * weight(j); });
+        return measure_norm(shared, every);
     }
     // The same numbers when only these rows, in increasing order, are not zero: no other row is read.
     double measure_norm_of(const Order& rows) {
@@ -62,7 +86,9 @@ struct PyLearner : Learner {
             for (int64_t i = 0; i < n; ++i) visit(used[i]);
         };
         double sum = 0;
-        if (stride == 1) {  // added in the order of DenseRow::norm2
+        if (stride == 1 && factors) {
+            every([&](int64_t j) { sum += weight(j) * weight(j); });
+        } else if (stride == 1) {  // added in the order of DenseRow::norm2
             Vec part[2] = {};
             int64_t i = 0;
             for (; i < n && used[i] < paired; ++i) {
@@ -78,6 +104,9 @@ struct PyLearner : Learner {
     }
 
   private:
+    // A number in the table of weights, as a weight of z = factors x.
+    double weight(int64_t k) const { return factors ? weights[k] / factors[k / stride] : weights[k]; }
+
     template <class Every>
     double measure_norm(double shared, Every&& every) {
         norm2.assign(size_t(stride), 0.0);
@@ -86,6 +115,7 @@ struct PyLearner : Learner {
             Vec sum{};
             every([&](int64_t j) {
                 Vec w = load4(weights + j * stride + c);
+                if (factors) w /= factors[j];
                 sum = multiply_add(w, w, sum);
             });
             store4(&norm2[size_t(c)], sum);
@@ -110,7 +140,7 @@ struct PyLearner : Learner {
         return exact_norm(
             [&](auto& f) {
                 every([&](int64_t j) {
-                    for (int64_t k = j * stride; k < (j + 1) * stride; ++k) f(weights[k], weights[k]);
+                    for (int64_t k = j * stride; k < (j + 1) * stride; ++k) f(weight(k), weight(k));
                 });
                 for (int64_t c = 0; c < stride; ++c) {
                     double b = bias2 ? bias[c] / std::sqrt(bias2) : bias[c];

@@ -16,7 +16,8 @@
 // the vector of Cesa-Bianchi, Conconi and Gentile (2005), with a = 1/C. With full matrices it does not change
 // the sign of w.x whether S includes the row to be predicted (Sherman and Morrison); here it does not.
 //
-// Every operation is rounded as written; v is the correctly rounded sum of fl(s_j * fl(x_j * x_j)).
+// Every operation is rounded as written; v is the correctly rounded sum of fl(s_j * fl(x_j * x_j)). With factors, x
+// is z everywhere here, and the weights are those of z: what is stored is divided by the factors first (see rows.h).
 #pragma once
 
 namespace novikoff {
@@ -53,14 +54,16 @@ bool Learner::spread(const Row& row, int64_t c, double* terms, double* scaled) c
     Vec largest{};
     int64_t k = 0;
     for (; k + 4 <= n; k += 4) {
-        const Vec x = row.four(k), s = one / (one + gather4(row, k, q, stride)), term = s * (x * x);
+        Vec x = row.four(k);
+        if (row.factors) x *= row.four_factors(k);
+        const Vec s = one / (one + gather4(row, k, q, stride)), term = s * (x * x);
         store4(terms + k, term);
         store4(scaled + k, s * x);
         largest = term > largest ? term : largest;
     }
     double most = std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
     for (; k < n; ++k) {
-        const double x = double(row.x[k]), s = 1 / (1 + q[row.place(k) * stride]);
+        const double x = row.factor(k) * double(row.x[k]), s = 1 / (1 + q[row.place(k) * stride]);
         terms[k] = s * (x * x);
         scaled[k] = s * x;
         most = std::max(most, terms[k]);
@@ -84,30 +87,32 @@ bool Learner::shift(const Row& row, int64_t c, double step, double gain, const d
     };
     int64_t k = 0;
     for (; k + 4 <= n; k += 4) {
-        const Vec x = row.four(k), old = gather4(row, k, w, stride);
+        Vec x = row.four(k), old = gather4(row, k, w, stride), factor = Vec{} + 1.0;
+        if (row.factors) {  // to z and its weights, which are those of x divided by the factors
+            factor = row.four_factors(k);
+            x *= factor;
+            old /= factor;
+        }
         const Vec confidence = gather4(row, k, q, stride) + gain * (x * x);
         const Vec move = moved(x, old, confidence, scaled ? load4(scaled + k) : x), now = old + move;
-        scatter4(row, k, w, stride, now);
+        scatter4(row, k, w, stride, factor * now);
         scatter4(row, k, q, stride, confidence);
-        if (u) scatter4(row, k, u, stride, gather4(row, k, u, stride) + count * move);
+        if (u) scatter4(row, k, u, stride, gather4(row, k, u, stride) + factor * (count * move));
         before4 = multiply_add(old, old, before4);
         after4 = multiply_add(now, now, after4);
         confident4 += confidence;
     }
     double before = total(before4), after = total(after4), confident = total(confident4);
-    auto one = [&](double x, double& weight, double& confidence, double* sum, double x_scaled) {
-        confidence += gain * (x * x);
-        const double old = weight, move = moved(x, old, confidence, x_scaled);
-        weight += move;
-        if (sum) *sum += count * move;
-        confident += confidence;
-        return old;
-    };
     for (; k < n; ++k) {
         const int64_t j = row.place(k) * stride;
-        const double old = one(double(row.x[k]), w[j], q[j], u ? u + j : nullptr, scaled ? scaled[k] : 0.0);
+        const double factor = row.factor(k), x = factor * double(row.x[k]), old = w[j] / factor;
+        q[j] += gain * (x * x);
+        const double move = moved(x, old, q[j], scaled ? scaled[k] : 0.0), now = old + move;
+        w[j] = factor * now;
+        if (u) u[j] += factor * (count * move);
+        confident += q[j];
         before += old * old;
-        after += w[j] * w[j];
+        after += now * now;
     }
     if (bias2) {
         // b = c w for the coordinate's weight w and its value c: b moves by c times what w does
@@ -126,7 +131,7 @@ bool Learner::shift(const Row& row, int64_t c, double step, double gain, const d
     const double slack = norm_slack(n) + 0x1p-46, most = norm2[c] + (after - before);
     norm2[c] = std::max(most, 0.0) * (1 + 0x1p-46) + (norm2[c] + before + after) * slack;
     sum_reach += count * (std::sqrt(before) + std::sqrt(after));
-    if (norm2[c] < 0x1p1000 && sum_reach < 0x1p1000 && confident < 0x1p1000) return true;
+    if (is_far_from_overflow(c) && confident < 0x1p1000) return true;
     if (!(norm2[c] < INFINITY)) norm2[c] = INFINITY;
     return still_finite(row, c);
 }

@@ -9,6 +9,11 @@
 //   for_each(f)       f(j, x[j]) for every stored value but zeros
 //   four(k), place(k) the stored values from the k-th, and a stored value's j
 //   on_grid()         whether every value is a multiple of 2^-10 (of a limited size)
+//
+// With factors s, powers of two, a learner learns z[j] = s[j] x[j] while its weights are those of x: v[j] = s[j] w[j],
+// where w are the weights of z. As w.z = v.x, dot and scores do not change; lengths are those of z (norm2, on_grid,
+// measured, four_measured), and w += t z is v[j] += t s[j]^2 x[j]. Products with powers of two are exact.
+//
 //   valid(d)          false when indices are out of range, or not strictly increasing nor known to be distinct
 #pragma once
 
@@ -76,16 +81,58 @@ NOVIKOFF_INLINE void add_one(const Target& t, int64_t j, double x) {
     if (t.sums) t.sums[j * t.stride] += t.sum_step * x;
 }
 
+// ---- rows that are learned with factors ---------------------------------------------------------------
+// f(k, z) for the k-th stored value, four at a time and the rest one by one.
+template <class Row, class Four, class One>
+NOVIKOFF_INLINE void for_measured(const Row& row, Four&& four, One&& one) {
+    const int64_t n = row.stored();
+    int64_t k = 0;
+    for (; k + 4 <= n; k += 4) four(row.four(k) * row.four_factors(k));
+    for (; k < n; ++k) one(row.factor(k) * double(row.x[k]));
+}
+template <class Row>
+__attribute__((noinline)) double measured_norm2(const Row& row) {
+    Vec a{};
+    double rest = 0;
+    for_measured(row, [&](Vec z) { a = multiply_add(z, z, a); }, [&](double z) { rest += z * z; });
+    return total(a) + rest;
+}
+// Whether v is a multiple of 2^-10: adding and subtracting `shift` rounds to a whole number.
+template <class V>
+NOVIKOFF_INLINE auto off_grid(V v) {
+    const double shift = 0x1.8p52;
+    v *= 0x1p10;
+    return ((v + shift) - shift) != v;
+}
+template <class Row>
+__attribute__((noinline)) bool measured_on_grid(const Row& row) {
+    typedef int64_t Mask __attribute__((vector_size(32)));
+    Mask off{};
+    bool rest = false;
+    for_measured(row, [&](Vec z) { off |= off_grid(z); }, [&](double z) { rest |= off_grid(z); });
+    return !(off[0] | off[1] | off[2] | off[3]) && !rest;
+}
+template <class Row>
+__attribute__((noinline)) void add_measured(const Row& row, const Target& t) {
+    for (int64_t k = 0; k < row.stored(); ++k) {
+        const double s = row.factor(k);
+        add_one(t, row.place(k), s * (s * double(row.x[k])));
+    }
+}
+
 template <class T>
 struct DenseRow {
     const T* x;
     int64_t d;
     const T* ahead;  // a row to be read soon: fetched line by line while this one is summed
+    const double* factors = nullptr;
 
     static constexpr bool kDense = true;
     int64_t stored() const { return d; }
     NOVIKOFF_INLINE int64_t place(int64_t k) const { return k; }
     NOVIKOFF_INLINE Vec four(int64_t k) const { return load4(x + k); }
+    NOVIKOFF_INLINE Vec four_factors(int64_t k) const { return load4(factors + k); }
+    NOVIKOFF_INLINE double factor(int64_t k) const { return factors ? factors[k] : 1.0; }
     bool valid(int64_t) const { return true; }
 
     NOVIKOFF_INLINE double dot(const double* w) const {
@@ -104,6 +151,7 @@ struct DenseRow {
     }
 
     NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const {
+        if (factors) return {dot(w), measured_norm2(*this)};
         Vec a[4] = {}, b[4] = {};
         int64_t j = 0;
         for (; j + 16 <= d; j += 16) {
@@ -124,6 +172,7 @@ struct DenseRow {
     }
 
     NOVIKOFF_INLINE double norm2() const {
+        if (factors) return measured_norm2(*this);
         Vec a{}, b{};
         int64_t j = 0;
         for (; j + 8 <= d; j += 8) {
@@ -137,20 +186,14 @@ struct DenseRow {
     }
 
     NOVIKOFF_INLINE bool on_grid() const {
+        if (factors) return measured_on_grid(*this);
         if constexpr (std::is_integral_v<T>) return true;
-        const double shift = 0x1.8p52;  // adding and subtracting it rounds to a whole number
         int64_t j = 0;
         typedef int64_t Mask __attribute__((vector_size(32)));
         Mask off{};
-        for (; j + 4 <= d; j += 4) {
-            const Vec v = load4(x + j) * 0x1p10;
-            off |= ((v + shift) - shift) != v;
-        }
+        for (; j + 4 <= d; j += 4) off |= off_grid(load4(x + j));
         bool on = !(off[0] | off[1] | off[2] | off[3]);
-        for (; j < d; ++j) {
-            const double v = double(x[j]) * 0x1p10;
-            on &= ((v + shift) - shift) == v;
-        }
+        for (; j < d; ++j) on &= !off_grid(double(x[j]));
         return on;
     }
 
@@ -171,6 +214,7 @@ struct DenseRow {
     }
 
     NOVIKOFF_INLINE void add(const Target& t) const {
+        if (factors) return add_measured(*this, t);
         int64_t j = 0;
         if (t.stride == 1) {
             for (; j + 4 <= d; j += 4) store4(t.weights + j, load4(t.weights + j) + t.step * load4(x + j));
@@ -195,11 +239,16 @@ struct SparseRow {
     const I* ahead = nullptr;  // indices whose weights are needed soon: fetched while this row is summed
     int64_t n_ahead = 0;
     bool distinct = false;  // known to be so, in whatever order; otherwise they must increase
+    const double* factors = nullptr;
 
     static constexpr bool kDense = false;
     int64_t stored() const { return n; }
     NOVIKOFF_INLINE int64_t place(int64_t k) const { return int64_t(index[k]); }
     NOVIKOFF_INLINE Vec four(int64_t k) const { return load4(x + k); }
+    NOVIKOFF_INLINE Vec four_factors(int64_t k) const {
+        return Vec{factors[index[k]], factors[index[k + 1]], factors[index[k + 2]], factors[index[k + 3]]};
+    }
+    NOVIKOFF_INLINE double factor(int64_t k) const { return factors ? factors[index[k]] : 1.0; }
 
     NOVIKOFF_INLINE bool valid(int64_t d) const {
         if (n == 0) return true;
@@ -237,9 +286,13 @@ struct SparseRow {
 
     NOVIKOFF_INLINE DotNorm dot_norm(const double* w) const { return {dot(w), norm2()}; }
 
-    NOVIKOFF_INLINE double norm2() const { return DenseRow<T>{x, n, x}.norm2(); }
+    NOVIKOFF_INLINE double norm2() const {
+        return factors ? measured_norm2(*this) : DenseRow<T>{x, n, x}.norm2();
+    }
 
-    NOVIKOFF_INLINE bool on_grid() const { return DenseRow<T>{x, n, x}.on_grid(); }
+    NOVIKOFF_INLINE bool on_grid() const {
+        return factors ? measured_on_grid(*this) : DenseRow<T>{x, n, x}.on_grid();
+    }
 
     template <int V>
     NOVIKOFF_INLINE void scores(const double* w, int64_t stride, Vec* out) const {
@@ -257,6 +310,7 @@ struct SparseRow {
     }
 
     NOVIKOFF_INLINE void add(const Target& t) const {
+        if (factors) return add_measured(*this, t);
         if (t.stride == 1 && !t.sums) {
             for (int64_t k = 0; k < n; ++k) t.weights[index[k]] += t.step * double(x[k]);
         } else {
@@ -289,8 +343,11 @@ struct DenseRows {
     static constexpr bool kDense = true;
     const T* data;
     int64_t n, d, stride;
+    const double* factors = nullptr;
 
-    NOVIKOFF_INLINE Row operator[](int64_t i) const { return {data + i * stride, d, data + i * stride}; }
+    NOVIKOFF_INLINE Row operator[](int64_t i) const {
+        return {data + i * stride, d, data + i * stride, factors};
+    }
     int64_t lookahead() const { return 1; }
     template <bool Binary>
     NOVIKOFF_INLINE Row approach(int64_t i, const Ahead& to) const {
@@ -300,7 +357,7 @@ struct DenseRows {
             for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
         }
         const T* x = data + i * stride;
-        return {x, d, to.hops ? data + to.next * stride : x + kReadAhead / int64_t(sizeof(T))};
+        return {x, d, to.hops ? data + to.next * stride : x + kReadAhead / int64_t(sizeof(T)), factors};
     }
 };
 
@@ -313,11 +370,11 @@ struct SparseRows {
     const I* indptr;
     int64_t n, d;
     bool distinct = false;  // the indices of a row are, though they may be in no order
+    const double* factors = nullptr;
 
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
-        return {
-            data + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - int64_t(indptr[i]), nullptr, 0,
-            distinct};
+        const int64_t stored = int64_t(indptr[i + 1]) - int64_t(indptr[i]);
+        return {data + indptr[i], indices + indptr[i], stored, nullptr, 0, distinct, factors};
     }
     // Some 150 stored values ahead hide the latency of a random read of a weight (measured; flat around it).
     static constexpr int64_t kStoredAhead = 150;

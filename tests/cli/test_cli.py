@@ -20,6 +20,7 @@ from novikoff.cli import progress
 from novikoff.cli.app import COMMANDS
 from novikoff.loading import load_model
 from novikoff.parameters.commands import FILE_PARAMETERS
+from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from support.children import with_small_files
 from support.commands import error_of, run, svm_text, usage_error
 
@@ -109,9 +110,17 @@ def test_help_says_what_the_table_of_parameters_says():
     said = " ".join(run("fit", "--help").stdout.split())
     for name in ("rule", "margin", "class_weight", "every", "max_line", "scale", "relabel"):
         assert " ".join(FILE_PARAMETERS[name].help.split()[:6]) in said
-    assert "[default: cyclic]" in said
-    assert "the estimator's default" in said
-    assert "the estimator's max_epochs is 1000" in said
+    for name in ("max_epochs", "average", "order"):  # those of the estimator
+        assert FILE_PARAMETERS[name].default == PERCEPTRON_PARAMETERS[name].default
+        assert f"[default: {FILE_PARAMETERS[name].default}]" in said
+
+
+@pytest.mark.parametrize("way", [("--kernel", "rbf"), ("--dask", "local")])
+def test_only_a_perceptron_can_leave_the_epochs_open(way):
+    if "--dask" in way:
+        pytest.importorskip("distributed")
+    said = usage_error("fit", "train.svm", *way, "--epochs", "auto")
+    assert f"auto is not possible with {way[0]}." in said
 
 
 @pytest.mark.parametrize("command", ["fit", "tune", "certify", "verify"])
@@ -125,20 +134,31 @@ def test_every_command_has_help(command):
 
 
 # ---- fit ----------------------------------------------------------------------------------------------
-def test_a_fit_is_that_of_the_estimator_in_cyclic_order():
-    run("fit", "train.svm", "--average", "--epochs", 4)
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ((), {"random_state": 0}),
+        (("--order", "cyclic"), {"order": "cyclic"}),
+        (
+            ("--order", "cyclic", "--average", "--epochs", 4),
+            {"order": "cyclic", "average": True, "max_epochs": 4},
+        ),
+        (
+            ("--order", "shuffle", "--random-state", 3, "--no-average", "--epochs", 4),
+            {"order": "shuffle", "random_state": 3, "average": False, "max_epochs": 4},
+        ),
+        (("--order", "riffle", "--random-state", 3), {"order": "riffle", "random_state": 3}),
+    ],
+)
+def test_a_fit_is_that_of_the_estimator(options, parameters):
+    run("fit", "train.svm", *options)
     X, y = novikoff.load("train.svm")
-    expected = novikoff.Perceptron(order="cyclic", max_epochs=4, average=True).fit(X, y)
-    coef, intercept = load_model("train.novikoff").weights()
+    expected = novikoff.Perceptron(**parameters).fit(X, y)
+    learned = load_model("train.novikoff")
+    coef, intercept = learned.weights()
     assert coef.tobytes() == expected.coef_.tobytes()
     assert intercept.tobytes() == np.asarray(expected.intercept_).tobytes()
-
-
-def test_a_shuffled_fit_is_that_of_the_estimator():
-    run("fit", "train.svm", "--order", "shuffle", "--random-state", 3, "--epochs", 4)
-    X, y = novikoff.load("train.svm")
-    expected = novikoff.Perceptron(max_epochs=4, random_state=3).fit(X, y)
-    assert load_model("train.novikoff").weights()[0].tobytes() == expected.coef_.tobytes()
+    assert len(learned.history) == expected.n_epochs_ and learned.run.verdict == expected.verdict_
 
 
 def test_the_model_file_depends_on_the_rows_alone(folder):
@@ -170,7 +190,7 @@ def test_standard_input_is_read_once(folder):
     model = load_model("stdin.novikoff")
     assert model.classes.tolist() == [-1, 1]  # two numbers, in their order
     assert len(model.history) == 1
-    run("fit", "train.svm", "--average", "--epochs", 1, "--classes", "grow")
+    run("fit", "train.svm", "--average", "--epochs", 1, "--classes", "grow", "--order", "cyclic")
     again = load_model("train.novikoff")
     assert again.weights()[0].tobytes() == model.weights()[0].tobytes()
     assert again.classes.tolist() == model.classes.tolist()
@@ -244,7 +264,7 @@ def test_class_weights_are_those_of_the_estimator():
     X, y = novikoff.load("train.svm")
     for given, weight in (("balanced", "balanced"), ("1=3,-1=0.5", {1: 3.0, -1: 0.5})):
         run("fit", "train.svm", "--class-weight", given, "--epochs", 3)
-        expected = novikoff.Perceptron(order="cyclic", max_epochs=3, class_weight=weight).fit(X, y)
+        expected = novikoff.Perceptron(max_epochs=3, class_weight=weight, random_state=0).fit(X, y)
         assert load_model("train.novikoff").weights()[0].tobytes() == expected.coef_.tobytes()
 
 
@@ -333,10 +353,17 @@ def test_a_cache_changes_nothing():
 def test_rows_that_lie_in_runs_are_noted():
     lines = sorted(Path("train.svm").read_text().splitlines())
     Path("sorted.svm").write_text("\n".join(lines) + "\n")
-    assert re.search(r"\n  advice .* --order riffle\n", run("fit", "sorted.svm").stdout)
-    assert "stand together" not in run("fit", "sorted.svm", "--order", "shuffle").stdout
-    assert "stand together" not in run("fit", "train.svm").stdout
-    assert json.loads(run("fit", "sorted.svm", "--json").stdout)["labels_in_runs"] is True
+    in_order = ("--order", "cyclic")
+    assert re.search(r"\n  advice .* --order riffle\n", run("fit", "sorted.svm", *in_order).stdout)
+    for order in ("riffle", "shuffle"):
+        assert "stand together" not in run("fit", "sorted.svm", "--order", order).stdout
+    assert "stand together" not in run("fit", "train.svm", *in_order).stdout
+    for arguments, noted in ((in_order, True), ((), False)):
+        said = json.loads(run("fit", "sorted.svm", *arguments, "--json").stdout)
+        assert said["labels_in_runs"] is noted
+    piped = {"input": Path("sorted.svm").read_bytes()}  # in its order, whatever is asked for
+    assert re.search(r"\n  advice .* shuffle them first\n", run("fit", "-", **piped).stdout)
+    assert json.loads(run("fit", "-", "--json", **piped).stdout)["labels_in_runs"] is True
 
 
 # ---- where the model goes -----------------------------------------------------------------------------
@@ -558,7 +585,7 @@ def interrupted_after(monkeypatch, calls: int) -> None:
 
 def test_ctrl_c_saves_what_there_is(monkeypatch):
     interrupted_after(monkeypatch, 3)
-    result = run("fit", "train.svm", code=130)
+    result = run("fit", "train.svm", "--order", "cyclic", code=130)
     assert "what had been learned so far is saved in train.novikoff" in result.stderr
     assert len(load_model("train.novikoff").history) == 3
     assert len(run("predict", "train.novikoff", "test.svm").stdout.splitlines()) == 100

@@ -328,7 +328,7 @@ def test_bad_files_and_options(model, folder):
     Path("far.tpl").write_text("columns: a b c d\nd[0]\n")
     assert "No such file" in error_of("tag", "fit", "missing.txt")
     assert "at least one sentence" in error_of("tag", "fit", "empty.txt")
-    assert "--templates" in error_of("tag", "fit", "words.txt")
+    assert error_of("tag", "fit", "words.txt").startswith("words.txt, line 1: expected a token and its label")
     assert "--templates" in error_of("tag", "fit", "wide.txt")
     assert "chunking" in error_of("tag", "fit", "train.txt", "--templates", "chunkng")
     assert "broken.tpl: template line 2" in error_of("tag", "fit", "train.txt", "--templates", "broken.tpl")
@@ -344,9 +344,120 @@ def test_bad_files_and_options(model, folder):
     assert (
         "--beside" in run("tag", "predict", model, "u.conllu", "--label", "xpos", "--beside", code=2).stderr
     )
+    assert "which has 3 columns" in error_of("tag", "fit", "train.txt", "--label", 4)
+    assert "a name needs --templates" in error_of("tag", "fit", "train.txt", "--label", "chunk")
     Path("bare.txt").write_text("the DT\n")
     assert "expected 3 columns with the label" in error_of("tag", "evaluate", model, "bare.txt")
     assert sorted(p.name for p in Path().glob("*.novikoff")) == ["train.novikoff"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"the\tDT\tB-NP\ndog NN I-NP\n",
+            "line 2: expected 3 columns, as in line 1, which has tabs between them",
+        ),
+        (
+            b"# comment\nthe DT B-NP\n",
+            "line 2: expected 2 columns, as in line 1, where # begins no comment",
+        ),
+        (b"the,DT,B-NP\n", "line 1: expected a token and its label, separated by blanks or tabs, found one"),
+        ("the DT B-NP\n".encode("utf-16"), "the text is UTF-16"),
+        (b"\n \n", "expected at least one sentence"),
+    ],
+)
+def test_typical_mistakes_have_one_clear_error(content, said):
+    Path("bad.txt").write_bytes(content)
+    error = error_of("tag", "fit", "bad.txt")
+    assert error.startswith("bad.txt")
+    assert said.split(" found")[0] in error
+    assert not Path("bad.novikoff").exists()
+
+
+def test_byte_order_marks_and_windows_line_ends_are_no_mistakes(model):
+    text = conll(sentences()).replace("\n", "\r\n").encode()
+    Path("windows.txt").write_bytes(b"\xef\xbb\xbf" + text)
+    fit("windows.txt", "--templates", "crfsuite-chunking", "--epochs", 3)
+    assert weights_of("windows.novikoff") == weights_of(model)
+
+
+def test_missing_empty_lines_are_reported_or_refused():
+    """A sentence of hundreds of tokens is learned from, as it may be one."""
+    Path("long.txt").write_text("the DT B-NP\n" * 120)
+    done = run("tag", "fit", "long.txt", "--epochs", 1)
+    said = (
+        "long.txt, line 1: the only sentence that begins here has 120 tokens; an empty line ends a sentence."
+    )
+    assert f"warning: {said}" in done.stderr
+    assert error_of("tag", "fit", "long.txt", "--strict") == said
+    Path("long.txt").write_text("a DT B-NP\n\n" + "the DT B-NP\n" * 120)
+    assert "warning" not in run("tag", "fit", "long.txt", "--epochs", 1).stderr
+    Path("long.txt").write_text("a DT B-NP\n\n" + "the DT B-NP\n" * 500)
+    assert "long.txt, line 3: the sentence" in run("tag", "fit", "long.txt", "--epochs", 1).stderr
+
+
+def test_a_bad_test_file_is_found_before_training(monkeypatch):
+    good = Path("train.txt").read_text()
+    wrong = {
+        "ragged.txt": (good + "x\n", f"line {good.count(chr(10)) + 1}: expected 3 columns"),
+        "none.txt": ("", "at least one sentence"),
+        "bare.txt": ("the DT\n\n", "expected 3 columns with the label"),
+        "a.crfsuite": (crfsuite(sentences(2)), "the file has attributes"),
+    }
+    for name, (text, said) in wrong.items():
+        Path(name).write_text(text)
+        error = error_of("tag", "fit", "train.txt", "--test", name)
+        assert error.startswith(name)
+        assert said in error
+    assert not list(Path().glob("*.novikoff"))
+    monkeypatch.setattr("novikoff.cli.tag.inputs.TEST_BYTES", 10)  # of larger files the first block is read
+    assert error_of("tag", "fit", "train.txt", "--test", "bare.txt").startswith("bare.txt")
+
+
+def test_nothing_to_tag_is_no_error(model):
+    for text in ("", "\n\n"):
+        assert run("tag", "predict", model, "-", input=text).stdout == ""
+        assert run("tag", "predict", model, "-", "--json", input=text).stdout == ""
+    Path("none.txt").write_text("")
+    run("tag", "predict", model, "none.txt", "-o", "out.txt")
+    assert Path("out.txt").read_bytes() == b""
+    assert error_of("tag", "predict", model, "none.txt", "test.txt").startswith("none.txt: expected at least")
+    assert "at least one sentence" in error_of("tag", "evaluate", model, "none.txt")
+    Path("u.conllu").write_text(conllu(sentences(20)))
+    fit("u.conllu", "--epochs", 1)
+    Path("only.conllu").write_text("# only a comment\n\n")
+    assert run("tag", "predict", "u.novikoff", "only.conllu").stdout == "# only a comment\n\n"
+
+
+def test_fit_says_first_how_good_it_is():
+    """F1 and tokens on training, held-out and test sentences, as `evaluate` counts them."""
+    done = run("tag", "fit", "train.txt", "--test", "test.txt", "--epochs", 3, "--early-stopping")
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["training", "held", "test"]
+    assert all("F1 " in line for line in lines[1:4])
+    for how in ("given", "iobes"):
+        command = [
+            "tag",
+            "fit",
+            "train.txt",
+            "--test",
+            "train.txt",
+            "--learn-as",
+            how,
+            "--epochs",
+            2,
+            "--json",
+        ]
+        said = json.loads(run(*command).stdout)
+        training, test = said["report"]["training"], said["test"]
+        assert training["f1"] == pytest.approx(test["f1"], abs=1e-12)
+        assert 0 < training["f1"] < 1
+        assert training["accuracy"] == pytest.approx(test["accuracy"], abs=1e-12)
+        assert training["baseline"] == pytest.approx(test["baseline"], abs=1e-12)
+        assert said["report"]["training_errors"] == test["sentences"] - test["right_sentences"]
+    again = run("inspect", "train.novikoff").stdout  # the file has these figures
+    assert f"F1 {100 * training['f1']:.2f}, " in again
 
 
 def test_models_of_another_kind(model):

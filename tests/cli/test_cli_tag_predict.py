@@ -162,7 +162,7 @@ def test_predictions_in_another_scheme_are_the_same_chunks(chunks):
 
 def test_a_file_of_another_scheme_is_learned_and_written_back_in_it():
     touching = [("a", "X", "I-NP"), ("b", "X", "B-NP"), ("c", "Y", "O")]
-    Path("one.txt").write_text(conll([touching] * 30))
+    Path("one.txt").write_text(conll([touching] * 60))
     done = run("tag", "fit", "one.txt", "--learn-as", "iobes", "--templates", "chunking")
     assert "  labels     IOB1, learned as IOBES" in done.stdout
     tagger = novikoff.load_model("one.novikoff")
@@ -170,8 +170,11 @@ def test_a_file_of_another_scheme_is_learned_and_written_back_in_it():
     assert run("tag", "predict", "one.novikoff", "one.txt").stdout == Path("one.txt").read_text()
     said = json.loads(run("tag", "evaluate", "one.novikoff", "one.txt", "--json").stdout)
     assert said["f1"] == said["accuracy"] == 1.0
-    done = run("tag", "fit", "one.txt", "--learn-as", "auto", "--templates", "chunking", "--json")
-    assert "held-out sentences F1 is 100.00" in json.loads(done.stdout)["labels"]["learned"]
+    done = run("tag", "fit", "one.txt", "--templates", "chunking", "--json")
+    said = "as they are: IOBES loses 0.00 ± 0.00 points of F1 on 24 held-out sentences"
+    assert json.loads(done.stdout)["labels"]["learned"] == said
+    done = run("tag", "fit", "one.txt", "--learn-as", "given", "--templates", "chunking", "--json")
+    assert json.loads(done.stdout)["labels"]["learned"] is None
 
 
 def test_a_bad_label_is_repaired_and_counted_or_refused():
@@ -204,6 +207,14 @@ def test_names_get_their_templates():
     assert chosen("in IN B-PP\nNew NNP B-NP\nYork NNP I-NP\n. . O\n\n") == "chunking"
     assert chosen("in x IN\nNew x NNP\n\n") == "chunking"
     assert chosen("in IN\nNew NNP\n\n") == "pos"
+
+
+def test_a_chosen_label_column_gets_the_templates_of_the_columns_before_it():
+    Path("x.txt").write_text("in IN B-PP O\nNew NNP B-NP I-LOC\n. . O O\n\n" * 3)
+    for label, templates in ((2, "pos"), (3, "chunking"), (4, "ner")):
+        said = json.loads(run("tag", "fit", "x.txt", "--label", label, "--epochs", 1, "--json").stdout)
+        assert said["parameters"]["templates"] == templates
+    assert "no default templates" in error_of("tag", "fit", "x.txt", "--label", 1)
 
 
 def test_labels_are_counted_from_1_as_in_fit():

@@ -82,7 +82,8 @@ def test_with_one_shard_a_fit_is_that_of_one_machine(address, options):
     if "--skip-bad-lines" in options:
         Path(FILES[1]).write_text("b 3:1 oops\n" + Path(FILES[1]).read_text())
     more = (*FILES, *options, "--epochs", 3)
-    alone = run("fit", *more, "--model", "alone.novikoff").stdout
+    average = () if "--average" in options else ("--no-average",)
+    alone = run("fit", *more, *average, "--order", "cyclic", "--model", "alone.novikoff").stdout
     said = run("fit", "--dask", address, "--n-shards", 1, *more, "--model", "shard.novikoff").stdout
     assert learned("shard.novikoff") == learned("alone.novikoff")
     assert ("skipped" in said) == ("skipped" in alone) == ("--skip-bad-lines" in options)
@@ -147,6 +148,8 @@ def test_scaling_is_measured_over_all_shards_as_over_all_rows():
         (("--classes", "grow"), "--classes"),
         (("--cache",), "--cache"),
         (("--every", "7"), "--every"),
+        (("--order", "riffle"), "--order"),
+        (("--epochs", "auto"), "--epochs"),
         (("--n-shards", "0"), "--n-shards"),
         (("--mixing", "geometric"), "--mixing"),
         (("-",), "standard input"),

@@ -65,7 +65,7 @@ def evil() -> str:
     names = [f"{EVIL}\n{k}" for k in range(3)]
     rows = [{"label": names[k % 3], "features": {names[k % 3]: 1, "line\nbreak": k}} for k in range(6)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run("fit", "rows.jsonl", "--model", "evil.novikoff")
+    run("fit", "rows.jsonl", "--order", "cyclic", "--model", "evil.novikoff")
     return "evil.novikoff"
 
 
@@ -148,7 +148,7 @@ def test_labels_of_tokens_that_break_lines_are_refused(label):
     tagger = SequenceTagger().fit([[{"w": "a"}, {"w": "b"}]] * 2, [[label, "O"]] * 2)
     tagger.save("t.novikoff")
     said = error_of("tag", "predict", "t.novikoff", "x.conll")
-    assert repr(label) in said and "SequenceTagger" in said
+    assert repr(label) in said and "--json" in said
 
 
 @pytest.mark.parametrize("label", BREAKS)

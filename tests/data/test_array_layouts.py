@@ -10,7 +10,7 @@ import novikoff
 from novikoff import checker, theory
 from novikoff.checker import Refused
 from novikoff.data.labels import Renaming
-from novikoff.parameters.linear import RULES
+from novikoff.parameters.linear import STEP_RULES, VARIANCE_RULES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -129,16 +129,21 @@ PLACES = {
 }
 
 
-def with_infinity(place, value):
-    return np.array([[value if x is None else x for x in row] for row in PLACES[place]])
+def with_infinity(place, value, power=0):
+    """The finite numbers are multiplied by 2^power."""
+    return np.array([[value if x is None else x * 2.0**power for x in row] for row in PLACES[place]])
+
+
+def perceptrons(rules):
+    return (
+        novikoff.Perceptron(rule, average=average, fit_intercept=bias, order="cyclic", max_epochs=1)
+        for rule in rules
+        for average, bias in ((False, False), (True, True))
+    )
 
 
 def learners():
-    yield from (
-        novikoff.Perceptron(rule, average=average, fit_intercept=bias, order="cyclic", max_epochs=1)
-        for rule in RULES
-        for average, bias in ((False, False), (True, True))
-    )
+    yield from perceptrons(STEP_RULES)
     yield novikoff.VotedPerceptron(fit_intercept=False, order="cyclic", max_epochs=1)
     yield novikoff.Pocket(fit_intercept=False, max_epochs=1, random_state=0)
     for kernel in ("linear", "poly", "rbf", "cosine"):
@@ -162,13 +167,28 @@ def test_infinity_is_no_number(place, value):
                     learner.fit(rows, y)
 
 
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", INFINITE)
+def test_infinity_is_no_number_of_rules_with_variances(place, value):
+    """They need x² and refuse the first row whose square is no number, so the others are smaller here."""
+    small = with_infinity(place, value, -800)
+    for learner in perceptrons(VARIANCE_RULES):
+        for rows in (small, sp.csr_array(small)):
+            for y in ([1, 1, 0], [0, 1, 2]):
+                with pytest.raises(ValueError, match=r"contains (infinity|NaN)"):
+                    learner.fit(rows, y)
+                with pytest.raises((ValueError, OverflowError), match=r"contains (infinity|NaN)|scale X by"):
+                    learner.fit(with_infinity(place, value), y)
+
+
 @pytest.mark.parametrize("value", INFINITE)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_infinity_in_a_later_call(value, sparse):
     form = sp.csr_array if sparse else np.array
     for rule in ("perceptron", "margin", "pa", "arow", "scw"):
         model = novikoff.Perceptron(rule, fit_intercept=False)
-        model.partial_fit(form([[1e300]]), [1], classes=[0, 1])
+        large = 1e100 if rule in VARIANCE_RULES else 1e300
+        model.partial_fit(form([[large]]), [1], classes=[0, 1])
         with pytest.raises(ValueError, match=r"contains (infinity|NaN)"):
             model.partial_fit(form([[value]]), [1])
         with pytest.raises(ValueError, match=r"contains (infinity|NaN)"):

@@ -195,7 +195,7 @@ def test_ties_and_close_decisions_are_exact():
 def test_the_weights_of_the_moment_predict():
     """After further learning `predict_one` uses the new weights, as `predict` does."""
     X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
-    model = Perceptron(order="cyclic").fit(X, y)
+    model = Perceptron(order="cyclic", average=False).fit(X, y)
     linear = model.to_linear()
     assert linear.predict_one([0.0, 1.0]) == 0
     for _ in range(3):

@@ -324,7 +324,9 @@ def bad_frames():
 def test_integers_beside_floats_in_frames():
     for kind, X in bad_frames().items():
         for call in (novikoff.Perceptron().fit, theory.separability):
-            with pytest.raises(ValueError, match=r"(X\[[01], 'b'\]|X, row [01]: the column 'b') is .*no double holds"):
+            with pytest.raises(
+                ValueError, match=r"(X\[[01], 'b'\]|X, row [01]: the column 'b') is .*no double holds"
+            ):
                 call(X, [0, 1])
                 pytest.fail(kind)
 

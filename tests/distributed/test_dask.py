@@ -110,7 +110,7 @@ def test_bit_identical_to_the_twin_shard_by_shard(client, mixing, average):
 def test_one_shard_is_the_perceptron(client, options):
     X, y = noisy(n_classes=3 if "multiclass" in options else 2)
     weight = np.linspace(0, 2, len(y)).round(1)
-    own = {k: v for k, v in options.items() if k != "mixing"}
+    own = {"order": "shuffle", "average": False} | {k: v for k, v in options.items() if k != "mixing"}
     alone = Perceptron(max_epochs=4, random_state=7, **own).fit(X, y, sample_weight=weight)
     model = DistributedPerceptron(max_epochs=4, random_state=7, n_shards=1, client=client, **options)
     model.fit(*blocks(X, y, 25), sample_weight=weight)
@@ -297,7 +297,7 @@ def test_files_read_by_workers_are_the_source_read_here(client, tmp_path, texts,
     """One shard of all files: the columns, their names and every bit are those of one reader."""
     paths = write(tmp_path, texts, suffix)
     filled = [path for path in paths if Path(path).stat().st_size]
-    alone = Perceptron(max_epochs=3, average=True)
+    alone = Perceptron(max_epochs=3, average=True, order="cyclic")
     alone.fit_source(novikoff.open_source(filled, **options))
     pattern = str(tmp_path / f"day*.{suffix}")
     model = DistributedPerceptron(max_epochs=3, average=True, n_shards=1, client=client).fit(

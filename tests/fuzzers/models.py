@@ -22,11 +22,16 @@ class Fuzzer:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "model"
         self.names = [n for n in model_files.KINDS if not n.startswith("certificate") and n not in OTHERS]
-        self.contents = {name: (FILES / name).read_bytes() for name in self.names}
+        self.contents: dict[str, bytes] = {}
         self.parts: dict[str, tuple[str, Any, Any]] = {}
         for name in self.names:
-            if (kind := modelfile.kind_of_file(FILES / name)) is not None:
-                self.parts[name] = (kind, *modelfile.read_file(FILES / name, kind))
+            path = FILES / name
+            if not path.exists():  # a kind that is newer than that version
+                path = folder / name
+                model_files.KINDS[name][0](path)
+            self.contents[name] = path.read_bytes()
+            if (kind := modelfile.kind_of_file(path)) is not None:
+                self.parts[name] = (kind, *modelfile.read_file(path, kind))
 
     def __call__(self, rng: Rng) -> str:
         name = one_of(rng, self.names)

@@ -58,11 +58,10 @@ def test_the_kernel_is_the_expansion(degree):
     X, y = rng.integers(-2, 3, (40, 4)).astype(float), rng.integers(0, 2, 40)
     y[np.arange(40) < 2] = 0, 1
     how = {"order": "cyclic", "max_epochs": 3}
-    with pytest.warns(UserWarning):
-        plain = make_pipeline(
-            PolynomialExpansion(degree), Perceptron(fit_intercept=False, average=False, **how)
-        ).fit(X, y)
-        dual = KernelPerceptron("poly", degree=degree, gamma=1, coef0=1, predict_with="last", **how).fit(X, y)
+    plain = make_pipeline(
+        PolynomialExpansion(degree), Perceptron(fit_intercept=False, average=False, **how)
+    ).fit(X, y)
+    dual = KernelPerceptron("poly", degree=degree, gamma=1, coef0=1, predict_with="last", **how).fit(X, y)
     assert dual.n_updates_ == plain[-1].n_updates_
     assert np.array_equal(plain.decision_function(X), dual.decision_function(X))
 

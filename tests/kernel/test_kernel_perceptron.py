@@ -83,7 +83,7 @@ def test_poly_is_the_perceptron_on_the_tensor_power(data, degree, order, ties, m
     stored = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
     same = {"order": order, "ties": ties, "multiclass": multiclass, "fit_intercept": bias, "random_state": 3}
     model = KernelPerceptron("poly", degree=degree, gamma=1, max_epochs=4, **same).fit(stored, y)
-    primal = Perceptron(max_epochs=4, **same).fit(tensor_power(X, degree), y)
+    primal = Perceptron(max_epochs=4, average=False, **same).fit(tensor_power(X, degree), y)
     w = np.atleast_2d(model.dual_coef_ @ tensor_power(X[model.support_], degree))
     assert np.array_equal(w, primal.coef_)
     assert (model.n_updates_, model.n_mistakes_) == (primal.n_updates_, primal.n_mistakes_)

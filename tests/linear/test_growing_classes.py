@@ -388,8 +388,8 @@ def test_chunks_that_bring_several_classes():
 def test_weights_of_classes_before_the_second_is_known():
     X, y = np.array([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0], [-1.0, 3.0]]), np.array([3, 3, -2, 3])
     how = {"class_weight": {-2: 2.0, 3: 0.5}, "rule": "pa"}
-    fitted = Perceptron(order="cyclic", max_epochs=1, **how).fit(X, y)
-    model = Perceptron(**how).partial_fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
+    fitted = Perceptron(order="cyclic", max_epochs=1, average=False, **how).fit(X, y)
+    model = Perceptron(average=False, **how).partial_fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
     np.testing.assert_array_equal(model.coef_, fitted.coef_)
     voted = VotedPerceptron(**how).partial_fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
     np.testing.assert_array_equal(voted.coef_, fitted.coef_)

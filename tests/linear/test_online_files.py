@@ -65,7 +65,8 @@ def test_labels(tmp_path):
 
 def test_kinds_do_not_mix(tmp_path):
     OnlinePerceptron().save(tmp_path / "m")
-    with pytest.raises(ValueError, match=r"m: holds a novikoff online, expected a kernel"):
+    said = r"m: holds a novikoff online, expected a model: novikoff\.load_model, or OnlinePerceptron\.load"
+    with pytest.raises(ValueError, match=said):
         novikoff.KernelPerceptron.load(tmp_path / "m")
 
 

@@ -29,7 +29,7 @@ from support.strategies import datasets, integers, separable, sparse
 # ---- the lecture's six points -----------------------------------------------------------------------
 def test_lecture_example_step_by_step():
     X, y = SIX, SIX_Y
-    model = Perceptron(fit_intercept=False)
+    model = Perceptron(fit_intercept=False, average=False)
     path = []
     for i in range(6):
         before = 0 if i == 0 else model.n_mistakes_
@@ -193,10 +193,11 @@ def test_warm_start_goes_on():
 @may_not_separate
 def test_coef_init():
     X, y = noisy()
-    first = Perceptron(order="cyclic", max_epochs=2).fit(X, y)
-    second = Perceptron(order="cyclic", max_epochs=2)
+    plain = {"order": "cyclic", "average": False}
+    first = Perceptron(max_epochs=2, **plain).fit(X, y)
+    second = Perceptron(max_epochs=2, **plain)
     second.fit(X, y, coef_init=first.coef_, intercept_init=first.intercept_)
-    np.testing.assert_array_equal(second.coef_, Perceptron(order="cyclic", max_epochs=4).fit(X, y).coef_)
+    np.testing.assert_array_equal(second.coef_, Perceptron(max_epochs=4, **plain).fit(X, y).coef_)
     assert second.margin_upper_ == math.inf and second.report().bound_upper == math.inf
 
 
@@ -238,7 +239,7 @@ def test_ovr_is_one_binary_perceptron_a_class():
 def test_classes_grow(multiclass):
     """An unseen class gets a zero row; from two to three classes w becomes −w, +w and 0."""
     X, y = SIX, SIX_Y
-    model = Perceptron(multiclass=multiclass, fit_intercept=False).partial_fit(X, y)
+    model = Perceptron(multiclass=multiclass, average=False, fit_intercept=False).partial_fit(X, y)
     w = model.coef_[0].copy()
     assert model.coef_.shape == (1, 2)
     model.partial_fit(np.array([[9.0, 9.0]]), ["?"][:0] or np.array([5]))
@@ -357,9 +358,10 @@ def test_memory_mapped_arrays_are_shuffled_in_blocks(tmp_path, monkeypatch):
     X, y = rng.standard_normal((1000, 5)), rng.integers(0, 2, 1000)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    model = Perceptron(max_epochs=2, random_state=0).fit(mapped, y)
+    shuffled = {"order": "shuffle", "max_epochs": 2, "random_state": 0}
+    model = Perceptron(**shuffled).fit(mapped, y)
     assert "shuffled in blocks of 31 rows" in model.report().in_full()
-    assert Perceptron(max_epochs=2, random_state=0).fit(X, y).n_mistakes_ != model.n_mistakes_
+    assert Perceptron(**shuffled).fit(X, y).n_mistakes_ != model.n_mistakes_
     examples = visits.ArrayExamples(mapped, y.astype(np.int32), None, Plan())
     orders = [visit.order for visit in examples.epoch(model._model)]
     assert sorted(np.concatenate(orders)) == list(range(1000))

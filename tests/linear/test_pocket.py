@@ -147,7 +147,7 @@ def test_real_data_beat_the_last_weights(name):
     X, y = load(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        last = Perceptron(random_state=0, max_epochs=10).fit(X, y)
+        last = Perceptron(average=False, random_state=0, max_epochs=10).fit(X, y)
     model = Pocket(random_state=0, max_epochs=10).fit(X, y)
     assert model.n_errors_ == np.count_nonzero(model.predict(X) != y)
     assert model.n_errors_ < np.count_nonzero(last.predict(X) != y)

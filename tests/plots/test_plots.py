@@ -125,7 +125,7 @@ def draw_mistakes(ax):
 
 def draw_margins(ax):
     X, y = clusters()
-    model = Perceptron(order="cyclic", max_epochs=1).partial_fit(X[::7], y[::7])
+    model = Perceptron(average=False).partial_fit(X[::7], y[::7])
     return plots.MarginHistogramDisplay.from_estimator(model, X, y, max_margin=max_margin(X, y), ax=ax)
 
 
@@ -207,7 +207,7 @@ def test_pictures_look_as_they_did(name):
 def test_three_boundaries_look_as_they_did():
     X, y = clusters()
     X[y == 1] -= 1.1
-    model = VotedPerceptron(random_state=3, max_epochs=1).fit(X, y)
+    model = VotedPerceptron(order="shuffle", random_state=3, max_epochs=1).fit(X, y)
     figure = Figure(figsize=(6.0, 2.2), dpi=60)
     axes = figure.subplots(1, 3)
     display = plots.VotesDisplay.from_estimator(model, X, y, axes=axes, legend=False)

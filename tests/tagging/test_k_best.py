@@ -35,3 +35,15 @@ def test_the_native_call_checks_its_arguments():
     for arguments in ((0, 4, 1), (-1, 1, 1), (2, 1, 1), (0, 1, 0)):
         with pytest.raises(ValueError, match=r"out of range|at least 1"):
             tagger.scorer.native.k_best(x.native, *arguments)
+
+
+def test_an_explanation_shows_itself_and_is_a_list():
+    X, y = [[["w=dogs"]], [["w=the"], ["w=dog"]]], [["NOUN"], ["<D>", "NOUN"]]
+    tagger = novikoff.SequenceTagger(random_state=0, average=False).fit(X, y)
+    found = tagger.explain(X[1])
+    total = sum(value for _, terms in found for _, value in terms)
+    assert total == tagger.predict_k([X[1]], 1)[0][0][1]
+    assert str(found).splitlines()[0] == f"score {total:g}"
+    assert "&lt;D&gt;" in found._repr_html_()
+    assert repr(found) == repr(list(found))
+    assert "2 sentences" in tagger.to_model()._repr_html_()

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import novikoff
-from novikoff.tagging.chunks import chunk_scores
+from novikoff.tagging import encoding
+from novikoff.tagging.chunks import SentenceCounts, chunk_scores
 from novikoff.tagging.repairs import repaired
 from novikoff.tagging.schemes import LETTERS, Rewriting, scheme_of
 from novikoff.tagging.tagger import Tagger
@@ -162,10 +163,10 @@ def test_auto_gives_the_tagger_of_its_choice():
     """The comparison draws from a copy of the generator: the fit has the bits of the chosen scheme."""
     fits = {
         how: novikoff.SequenceTagger(features="chunking", learn_as=how, random_state=3).fit(X, Y)
-        for how in (None, "iobes", "auto")
+        for how in ("given", "iobes", "auto")
     }
     auto = fits["auto"].to_model()
-    chosen = fits["iobes" if auto.written else None].to_model()
+    chosen = fits["iobes" if auto.written else "given"].to_model()
     assert np.array_equal(auto.pairs.w, chosen.pairs.w)
     assert np.array_equal(auto.transitions, chosen.transitions)
     assert novikoff.SequenceTagger(learn_as="auto").fit([[["a"]]], [["NOUN"]]).predict([[["a"]]]) == [
@@ -190,3 +191,58 @@ def test_a_file_with_another_scheme_name_is_refused():
     facts, arrays = tagger.to_model().state()
     with pytest.raises(ValueError, match="the scheme 'iob9', which does not exist"):
         Tagger.from_state(facts | {"written": "iob9"}, arrays)
+
+
+# ---- "auto" ------------------------------------------------------------------------------------------------
+def test_auto_leaves_what_it_cannot_compare():
+    few = novikoff.SequenceTagger(features="chunking", random_state=0).fit(X[:20], Y[:20])
+    assert few.to_model().written is None
+    labels = [["B-X"] + ["I-X"] * (len(s) - 1) for s in X]
+    tagger = novikoff.SequenceTagger(features="chunking", transitions="bio", random_state=0).fit(X, labels)
+    assert tagger.to_model().classes.tolist() == ["B-X", "I-X"]  # whose rules were chosen
+    tagger = novikoff.SequenceTagger(features="chunking").partial_fit(X, Y)  # one pass cannot hold out
+    assert tagger.to_model().written is None
+
+
+def test_auto_learns_iobes_where_ends_of_chunks_have_features_of_their_own():
+    """The last token of each chunk has a feature, but only a label for ends can use it.
+
+    In IOB2 the weights of I-NP say nothing of whether the next token begins another chunk.
+    """
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for _ in range(400):
+        tokens, labels = [], []
+        for _ in range(4):
+            n = int(rng.integers(1, 5))
+            tokens += [["w"]] * (n - 1) + [["w", "last"]]
+            labels += ["B-NP"] + ["I-NP"] * (n - 1)
+        X.append(tokens)
+        Y.append(labels)
+    scores = {}
+    for how in ("given", "iobes", "auto"):
+        tagger = novikoff.SequenceTagger(learn_as=how, random_state=0).fit(X[:200], Y[:200])
+        scores[how] = chunk_scores(Y[200:], tagger.predict(X[200:])).all.f1
+    assert scores["iobes"] > scores["given"] + 0.01
+    assert scores["auto"] == scores["iobes"]
+    assert tagger.to_model().written == "iob2"
+
+
+def test_the_gain_is_a_difference_of_f1_with_its_standard_error():
+    """Against the jackknife: e_s is what F1 changes by if sentence s counts infinitesimally more."""
+    rng = np.random.default_rng(1)
+
+    def counts():
+        true, found = rng.integers(1, 5, 300), rng.integers(1, 5, 300)
+        return SentenceCounts(true, found, np.minimum(true, found) - rng.integers(0, 2, 300))
+
+    def f1(c, without):
+        kept = np.arange(300) != without
+        return 2 * c.right[kept].sum() / (c.true[kept].sum() + c.found[kept].sum())
+
+    old, new = counts(), counts()
+    gain, error = encoding._gain(old, new)
+    assert gain == pytest.approx(f1(new, -1) - f1(old, -1), abs=1e-12)
+    left_out = np.array([f1(new, s) - f1(old, s) for s in range(300)])
+    jackknife = np.sqrt(299 / 300 * np.sum((left_out - left_out.mean()) ** 2))
+    assert error == pytest.approx(jackknife, rel=0.02)

@@ -84,7 +84,8 @@ def test_mistakes_in_random_orders_are_those_of_the_estimator():
     found = diagnose(X, y, n_orders=5, random_state=7)
     for rule, orders in zip(("perceptron", "normalized"), found.orders, strict=True):
         assert orders.rule == rule
-        expected = [Perceptron(rule, random_state=7 + k).fit(X, y).n_mistakes_ for k in range(5)]
+        way = {"order": "shuffle", "max_epochs": 1000}
+        expected = [Perceptron(rule, random_state=7 + k, **way).fit(X, y).n_mistakes_ for k in range(5)]
         assert orders.mistakes.tolist() == expected
 
 
@@ -130,7 +131,7 @@ def test_held_out_errors_are_those_of_the_estimator():
     assert [t.way for t in trials] == list(WAYS)
     chosen = np.random.default_rng(5).permutation(200)
     held, rest = np.sort(chosen[:50]), np.sort(chosen[50:])
-    model = Perceptron("pa1", average=True, max_epochs=5, random_state=5)
+    model = Perceptron("pa1", order="shuffle", average=True, max_epochs=5, random_state=5)
     model.fit(X[rest], y[rest])
     expected = np.count_nonzero(model.predict(X[held]) != y[held])
     assert next(t for t in trials if t.way.rule == "pa1").errors == expected

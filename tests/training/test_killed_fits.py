@@ -48,7 +48,7 @@ def unfinished() -> list[str]:
 
 def test_an_unfinished_fit_is_not_overwritten(unfinished):
     assert "--resume" in error_of(*unfinished)
-    assert "--epochs was 10 and is 4" in error_of(*unfinished, "--resume", "--epochs", 4)
+    assert "--epochs was 'auto' and is 4" in error_of(*unfinished, "--resume", "--epochs", 4)
     text = Path("train.svm").read_text()
     Path("train.svm").write_text(text + "1 1:1\n")
     assert "other data" in error_of(*unfinished, "--resume")

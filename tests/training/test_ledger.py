@@ -400,7 +400,7 @@ def test_files_and_checkpoints_note_the_rows(tmp_path):
         for x, y in zip(SIX, SIX_Y, strict=True)
     ]
     path.write_text("\n".join(lines) + "\n")
-    model = Perceptron(fit_intercept=False).fit_source(novikoff.open_source(str(path)))
+    model = Perceptron(order="cyclic", fit_intercept=False).fit_source(novikoff.open_source(str(path)))
     assert model._model.ledger.copies_of(seen(SIX, SIX_Y == 1)) == model.n_epochs_
     assert bounds(SIX, SIX_Y.astype(float), model)["novikoff"].made == 3
 

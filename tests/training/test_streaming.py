@@ -79,7 +79,7 @@ def test_a_stream_gives_the_bits_of_the_same_rows_in_memory(
 def test_separable_rows_are_separated_and_lifted_off_ties():
     X = np.array([[1.0, 0.0], [0.0, 0.0]])
     learned = stream(libsvm(X, [1, 0]), epochs=100)
-    same(learned, Perceptron(order="cyclic", max_epochs=100).fit(X, [1, 0]))
+    same(learned, Perceptron(order="cyclic", average=False, max_epochs=100).fit(X, [1, 0]))
     assert learned.run.verdict == "separated"
 
 
@@ -88,7 +88,7 @@ def test_a_class_that_comes_late_changes_nothing():
     X, y = rows(3, n=120, classes=3)
     y = np.sort(y)[::-1]
     learned = stream(libsvm(X, y), block_size=200)
-    same(learned, Perceptron(order="cyclic", max_epochs=3).fit(X, y))
+    same(learned, Perceptron(order="cyclic", average=False, max_epochs=3).fit(X, y))
     assert learned.classes.tolist() == [0, 1, 2]
 
 
@@ -137,10 +137,10 @@ def test_labels_under_other_names():
     X, y = rows(5, classes=4)
     learned = stream(libsvm(X, y), classes=StreamClasses(rename=Renaming(positive="2")))
     assert learned.classes.tolist() == ["2", "other"]
-    model = Perceptron(order="cyclic", max_epochs=3).fit(X, np.where(y == 2, "2", "other"))
+    model = Perceptron(order="cyclic", average=False, max_epochs=3).fit(X, np.where(y == 2, "2", "other"))
     same(learned, model)
     merged = stream(libsvm(X, y), classes=StreamClasses(rename=Renaming({"3": "0"})))
-    same(merged, Perceptron(order="cyclic", max_epochs=3).fit(X, y % 3))
+    same(merged, Perceptron(order="cyclic", average=False, max_epochs=3).fit(X, y % 3))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 500))
@@ -153,7 +153,7 @@ def test_weights_of_rows_and_classes(seed, block_size):
             {str(c): v for c, v in given_weight.items()} if isinstance(given_weight, dict) else given_weight
         )
         learned = stream(libsvm(X, y, weights), block_size=block_size, class_weight=by_name)
-        model = Perceptron(order="cyclic", max_epochs=3, class_weight=given_weight)
+        model = Perceptron(order="cyclic", average=False, max_epochs=3, class_weight=given_weight)
         model.fit(X, y, sample_weight=weights)
         names = learned_columns(X, y, weights)
         coef, intercept = learned.model.coef(averaged=False)
@@ -284,7 +284,10 @@ def test_shuffled_in_memory_as_the_estimator_does():
     source = open_source(io.BytesIO(libsvm(X, y)), block_size=300)
     plan = Plan(max_epochs=4, order="shuffle", rng=np.random.default_rng(5))
     learned = streaming.fit(source, StreamClasses(), Settings(), plan)
-    same(learned, Perceptron(max_epochs=4, random_state=5).fit(sp.csr_array(X), y))
+    same(
+        learned,
+        Perceptron(order="shuffle", average=False, max_epochs=4, random_state=5).fit(sp.csr_array(X), y),
+    )
 
 
 def test_early_stopping_in_memory_as_the_estimator_does():
@@ -292,7 +295,8 @@ def test_early_stopping_in_memory_as_the_estimator_does():
     source = open_source(io.BytesIO(libsvm(X, y)), block_size=300)
     plan = Plan(max_epochs=9, order="shuffle", rng=np.random.default_rng(5), early_stopping=True)
     learned = streaming.fit(source, StreamClasses(), Settings(), plan)
-    same(learned, Perceptron(max_epochs=9, random_state=5, early_stopping=True).fit(sp.csr_array(X), y))
+    how = {"order": "shuffle", "average": False, "early_stopping": True}
+    same(learned, Perceptron(max_epochs=9, random_state=5, **how).fit(sp.csr_array(X), y))
 
 
 VALUES = {
@@ -497,7 +501,8 @@ def test_a_pipe_is_learned_from_once():
 
     learned = fit(classes=StreamClasses([0, 1]))
     np.testing.assert_array_equal(
-        learned.model.coef(averaged=False)[0], Perceptron(order="cyclic", max_epochs=1).fit(X, y).coef_
+        learned.model.coef(averaged=False)[0],
+        Perceptron(order="cyclic", average=False, max_epochs=1).fit(X, y).coef_,
     )
     assert learned.run.consistent is None  # no second pass to look
     for options, what in (
@@ -511,11 +516,14 @@ def test_a_pipe_is_learned_from_once():
 
 
 # ---- the estimator -------------------------------------------------------------------------------------
-def test_fit_source_is_fit_on_the_same_rows(tmp_path):
+@pytest.mark.parametrize(
+    "options", [{}, {"order": "cyclic"}, {"order": "cyclic", "max_epochs": 4, "average": True}]
+)
+def test_fit_source_is_fit_on_the_same_rows(tmp_path, options):
     X, y = rows(11, classes=3)
     source = open_source(io.BytesIO(libsvm(X, y)), block_size=200)
-    model = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True).fit_source(source)
-    twin = Perceptron(max_epochs=4, class_weight={0: 2.0}, average=True, order="cyclic").fit(X, y)
+    how = {"class_weight": {0: 2.0}, "random_state": 0} | options
+    model, twin = Perceptron(**how).fit_source(source), Perceptron(**how).fit(X, y)
     np.testing.assert_array_equal(model.coef_, twin.coef_)
     assert model.classes_.tolist() == [0, 1, 2] and model.n_features_in_ == 12
     more = open_source(io.BytesIO(libsvm(X, y)), features=model.features_, labelled=False)

@@ -29,7 +29,7 @@ ONE_MACHINE = (
     ),
     *("order", "random_state"),
 )
-OTHER_DEFAULTS = {"max_epochs": 10, "average": False}
+OTHER_DEFAULTS = {"max_epochs": 10, "average": False, "order": "cyclic"}
 
 
 def settle(options: Options) -> None:
@@ -40,7 +40,7 @@ def settle(options: Options) -> None:
             if name in given:
                 raise UsageError("is only possible with --dask.", flag_of(name))
         return
-    usual = defaults(ONE_MACHINE)
+    usual = defaults(ONE_MACHINE) | OTHER_DEFAULTS
     for name in ONE_MACHINE:
         if name in given and vars(options)[name] != usual[name]:
             raise UsageError("is not possible with --dask.", flag_of(name))
@@ -106,13 +106,19 @@ def learn(
         if checkpoint is None or not checkpoint.exists():
             raise
         raise ConnectionError(f"{error} --resume continues from there.") from None
+    scaling = shards.scaling
+    if scaling is not None and scaling.kind == AUTO:  # the shards learned from rows times powers of two
+        model.fold(1 / scaling.scale)
+        if run.witness is not None:
+            run.witness = run.witness[0] / scaling.scale, run.witness[1]
+        scaling = None
     assert shards.features is not None and run.call is not None
     model.ledger = model.ledger.after(run.call)
     learned = LinearModel(
         model,
         labels,
         shards.features,
-        scaling=shards.scaling,
+        scaling=scaling,
         parameters=made,
         run=run,
         name="DistributedPerceptron",

@@ -14,6 +14,7 @@ from novikoff.cli.learning import classes_of, plan_of, settings_of
 from novikoff.cli.options import Options, UsageError
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
+from novikoff.parameters.common import AUTO
 
 if TYPE_CHECKING:
     from novikoff.data.sources.bytestream import ByteStream
@@ -134,8 +135,6 @@ def fit(options: Options) -> int:
             learned = kernel_fit.model_of(options, dual, classes, source, scaling, run, made)
         if source is not None:
             skipped = source.skipped  # in the last pass
-    in_order = options.order == "cyclic" and not in_memory
-    runs = in_order and classes.seen is not None and classes.seen.are_long
     if source is not None:
         strict.check_met(options, classes, whole_test=whole_test)
         if options.write_schema is not None:
@@ -146,6 +145,8 @@ def fit(options: Options) -> int:
     if checkpoint is not None and not interrupted:
         checkpoint.remove()
     tested: Evaluation | None = None
+    in_order = learned.report is not None and learned.report.in_given_order and not in_memory
+    runs = in_order and classes.seen is not None and classes.seen.are_long
     try:
         if options.test and not interrupted:
             from novikoff.evaluation import evaluate
@@ -164,13 +165,14 @@ def fit(options: Options) -> int:
 
 def _needs_spool(options: Options, in_memory: bool) -> bool:
     """Whether standard input is read more than once: scaling by column measures the rows first."""
-    by_column = options.scale not in (None, "unit") and options.dask is None and not in_memory
+    hashed = options.scale == AUTO and options.hash_bits is not None
+    by_column = options.scale not in (None, "unit") and not hashed and options.dask is None and not in_memory
     if "-" not in options.data or not by_column or options.cache or options.cache_path or options.checkpoint:
         return False
     if not (options.quiet or options.json):
         output.note(
-            "standard input is kept, beyond 64 MiB in a temporary file: "
-            f"--scale {options.scale} measures the rows before it learns from them."
+            f"standard input is kept, beyond 64 MiB in a temporary file, because --scale {options.scale} "
+            "measures the rows before it learns from them; --scale none learns from them as they come."
         )
     return True
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novikoff.cli.errors import as_options
 from novikoff.cli.options import KERNELS, Options, UsageError, flag_of, saved
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.kernel import KERNEL_PARAMETERS, what_predicts
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def settle(options: Options) -> None:
     for name in OTHER_DEFAULTS:
         if name not in given:
             setattr(options, name, KERNEL_PARAMETERS[name].default)
+    if "scale" not in given:
+        options.scale = None
+    if options.max_epochs == AUTO:
+        raise UsageError("auto is not possible with --kernel.", "--epochs")
     if "cache" in given and not streams(options):
         raise UsageError(
             "is only possible with --kernel where each epoch reads the rows again: with --budget and --order "

@@ -78,6 +78,7 @@ METAVARS = {
     "max_expansion": "TIMES",
     "max_line": "BYTES",
     "positive": "LABEL",
+    "scale": "auto|standard|maxabs|unit|none",
     "relabel": "OLD=NEW",
     "templates": "FILE|NAME",
     "time_limit": "SECONDS",
@@ -145,6 +146,7 @@ READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number
     "rules": listed,
     "averages": {"both": [False, True], "yes": [True], "no": [False]}.get,
     "epochs": lambda text: [int(each) for each in listed(text)],
+    "scale": lambda text: None if text == "none" else text,
     "scales": lambda text: [None if each == "none" else each for each in listed(text)],
     "Cs": lambda text: [float(each) for each in listed(text)],
 }

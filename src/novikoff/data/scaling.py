@@ -1,5 +1,8 @@
 """Scaling of columns or rows: measured on the training data, kept with the model.
 
+- ``auto``: where the largest absolute values of columns differ by more than `ALIKE` powers of two, every
+  column is multiplied by the power of two that brings its own into [1, 2). This changes no digit of a value,
+  no zero and no sign of any w·x, so a model still has weights for the rows as they are: see `power_factors`.
 - ``standard``: number columns of a table are centred and divided by their standard deviation; every other
   column (categories, words, LIBSVM text and the like) is divided by it and not centred, because centring
   would turn every absent feature into a stored one.
@@ -18,10 +21,34 @@ from typing import Any
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import rows_of
+from novikoff.data.arrays import in_order, is_sparse, rows_of
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix
-from novikoff.data.sources.features import Features, State
+from novikoff.data.sources.features import Features, NumberedFeatures, State
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.files import SCALES
+
+ALIKE = 4  # columns whose exponents differ by no more are left as they are
+FARTHEST = 300  # the largest exponent of a factor
+
+
+def power_factors(sizes: Floats) -> Floats | None:
+    """The factors of ``scale="auto"`` for columns with these largest |x|; None: all are 1.
+
+    Columns of equal size have equal factors, whatever the others are. Columns without a value are left as
+    they are, and so are those with an infinite one, which a fit refuses.
+
+    >>> power_factors(np.array([0.25, 1000.0, 0.0, 1.5]))
+    array([4.        , 0.00195312, 1.        , 1.        ])
+    >>> power_factors(np.array([0.25, 3.0, 0.0])) is None
+    True
+    """
+    found = np.flatnonzero((sizes > 0) & (sizes < np.inf))
+    exponents = np.frexp(sizes[found])[1] - 1
+    if not len(found) or exponents.max() - exponents.min() <= ALIKE:
+        return None
+    factors = np.ones(len(sizes))
+    factors[found] = np.ldexp(1.0, np.clip(-exponents, -FARTHEST, FARTHEST))
+    return factors
 
 
 def _spread(figures: Floats, n: int) -> float:
@@ -30,6 +57,19 @@ def _spread(figures: Floats, n: int) -> float:
     squares = square + square_low
     spread = squares - (high + low) ** 2 / n
     return float(spread) if spread > squares * Fraction(1, 10**24) else 0.0
+
+
+def as_csr(X: Any) -> Any:
+    """SciPy's CSR rows, sorted, as the CSR rows of a block; arrays unchanged."""
+    if not is_sparse(X) or isinstance(X, Csr):
+        return X
+    if not getattr(X, "has_canonical_format", True):
+        X = in_order(X)
+    return Csr(X.data, X.indices, X.indptr, X.shape)
+
+
+def _row(row: int) -> str:
+    return f"row {row}"
 
 
 class Scaling:
@@ -61,6 +101,27 @@ class Scaling:
         for block in blocks:
             sums.add(block.X, block.where)
         return sums.scaling(kind, features)
+
+    @classmethod
+    def of_rows(cls, kind: str, X: Any, features: Features | None = None) -> Scaling:
+        """Measure an array, or CSR rows, in memory; all columns of an array are columns of numbers.
+
+        >>> Scaling.of_rows("standard", np.array([[1.0], [3.0]])).of(np.array([[5.0]]))
+        array([[3.]])
+        """
+        if features is None:
+            features = NumberedFeatures(X.shape[1], fixed=True)
+            features.n_numbers = 0 if is_sparse(X) else X.shape[1]
+        return cls.measure(kind, [Block(as_csr(X), None, None, 0, _row)], features)
+
+    def of(self, X: Any) -> Any:
+        """Scaled rows of an array or of SciPy's CSR, in the same form."""
+        if not is_sparse(X) or isinstance(X, Csr):
+            return self.transform(X)
+        import scipy.sparse as sp  # here: reading files does not need SciPy
+
+        made: Any = self.transform(as_csr(X))
+        return sp.csr_array((made.data, made.indices, made.indptr), shape=made.shape)
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
@@ -151,6 +212,9 @@ class ColumnSums:
         if not np.isfinite(sums).all():
             (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
             raise ValueError(f"feature {name}: its values are too large: their squares overflow.")
+        if kind == AUTO:
+            factors = power_factors(largest)
+            return Scaling(kind, None, np.ones(len(largest)) if factors is None else 1 / factors)
         if kind == "maxabs":
             return Scaling(kind, None, np.where(largest > 0, largest, 1.0))
         total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]

@@ -30,7 +30,7 @@ from novikoff.training.averaging import per_visit
 from novikoff.training.weights import Floats, Ints
 
 PANEL = 128  # supports per panel: enough to be worth reading a row, few enough for the cache
-VALUES = 1 << 21  # kernel values that a thread holds at a time
+VALUES = 1 << 18  # kernel values that a thread holds at a time: 2 MiB, which its cache may keep
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,10 @@ import warnings
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import RowClassifier
-from novikoff.data.arrays import check_mapped
 from novikoff.data.labels import Classes
 from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import (
@@ -23,7 +20,7 @@ from novikoff.parameters.parameter import (
     parameters_of,
 )
 from novikoff.training.not_separated import ASK, MORE_EPOCHS, has_chosen, not_separated
-from novikoff.training.report import Report
+from novikoff.training.report import OFF_CENTRE, Report
 from novikoff.training.run import Run
 from novikoff.training.summary import margin_upper, summarize
 from novikoff.training.turns import turns_of
@@ -81,6 +78,8 @@ class PerceptronClassifier(RowClassifier):
         """The parameters in a file; the model's settings override them."""
         known = parameters_of(cls)
         params = parameters_from_file(recorded, known)
+        if "scale" in known:
+            params.setdefault("scale", None)  # files of earlier versions do not have it
         if isinstance(params.get("class_weight"), list):
             params["class_weight"] = dict(params["class_weight"])
         held = ("rule", "ties", "margin", "C", "average", "multiclass")
@@ -140,7 +139,7 @@ class PerceptronClassifier(RowClassifier):
         self._set_run(model, run)
         if run.interrupted:
             raise KeyboardInterrupt
-        self._warn_unless_separated(X)
+        self._warn_unless_separated()
 
     def _set_run(self, model: Model, run: Run) -> None:
         self._model, self._run = model, run
@@ -157,6 +156,16 @@ class PerceptronClassifier(RowClassifier):
         self.radius_ = model.radius()
         self.margin_ = run.margin
         self.training_errors_ = run.training_errors
+
+    @property
+    def scale_(self) -> Floats | None:
+        """The powers of two by which the columns were multiplied while they were learned; None: all are 1."""
+        factors = self._fitted("scale_").factors
+        if factors is None:
+            return None
+        factors = factors.view()
+        factors.flags.writeable = False
+        return factors
 
     @property
     def margin_upper_(self) -> float:
@@ -176,16 +185,18 @@ class PerceptronClassifier(RowClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def _warn_unless_separated(self, X: Any = None) -> None:
-        """Warn once that what predicts errs on rows that may be separable; `X` is None for a stream."""
+    def _warn_unless_separated(self) -> None:
+        """Warn once that what predicts errs on rows that may be separable."""
         run = self._run
         done = run.consistent or (run.verdict == "separated" and run.witness_is != "found")
         proved = run.verdict == "inseparable" and self.max_epochs == AUTO
         if done or proved or has_chosen(self) or self._early():
             return
         advice = []
-        if X is not None and _off_centre(X):
-            advice.append("centring or scaling (R is far larger than the spread of the rows)")
+        if run.off_centre >= OFF_CENTRE:
+            advice.append(
+                "centring the columns (rows lie far from 0, compared with their distance from their mean)"
+            )
         if self.max_epochs != AUTO:
             advice.append(MORE_EPOCHS)
         if not self.average:
@@ -205,16 +216,3 @@ class PerceptronClassifier(RowClassifier):
             report = summarize(self._model, self._run, type(self).__name__, self.order, way)
             # the model has two classes even while only one is known
             return replace(report, n_classes=len(self.classes_))
-
-
-def _off_centre(X: Any) -> bool:
-    """Whether R is more than ten times the spread, judged on about 200 rows."""
-    check_mapped(X)
-    step = max(X.shape[0] // 200, 1)
-    sample = X[::step]
-    if sp.issparse(sample):
-        return False  # centring would destroy the zeros
-    sample = np.asarray(sample, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.linalg.norm(sample - sample.mean(axis=0), axis=1).max()
-        return bool(np.linalg.norm(sample, axis=1).max() > 10 * spread)

@@ -11,8 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import names_of
+from novikoff.data.named_rows import NamedRows
+from novikoff.data.scaling import Scaling
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import parameters_for_file
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
@@ -72,7 +75,7 @@ class LinearClassifier(PerceptronClassifier):
                 model,
                 self.classes_,
                 features,
-                None,
+                self._scaling,
                 self._parameters_for_file(),
                 self._run,
                 type(self).__name__,
@@ -82,9 +85,9 @@ class LinearClassifier(PerceptronClassifier):
     @classmethod
     def from_linear(cls, linear: LinearModel) -> Self:
         """The estimator around a `LinearModel`, which shares its memory."""
-        if linear.scaling is not None:
+        if linear.scaling is not None and "scaling_" not in dir(cls):
             raise ValueError(
-                "the model scales its input, which an estimator does not: use novikoff.load_model(path)."
+                f"the model scales its input, which {cls.__name__} does not: use novikoff.load_model(path)."
             )
         if linear.name == "Pocket":
             raise ValueError("it is a pocket's: Pocket.load, or novikoff.load_model, reads it.")
@@ -92,6 +95,7 @@ class LinearClassifier(PerceptronClassifier):
         names = names_of(linear.features)
         self = cls._from_model(params, linear.model, linear.classes, names, linear.run)
         self.features_ = linear.features
+        self._scaling = linear.scaling
         return self
 
     def _parameters_for_file(self) -> dict[str, Any]:
@@ -136,6 +140,26 @@ class LinearClassifier(PerceptronClassifier):
         if intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init needs fit_intercept=True.")
         return coef, intercept
+
+    # -- scaled rows ---------------------------------------------------------------------------------
+    _scaling: Scaling | None = (
+        None  # of the rows that are learned and predicted; not "auto", which needs none
+    )
+
+    def _measured(self, raw: Any, X: Any, weights: Floats | None, *, begun: bool = False) -> Any:
+        """The rows to learn from, scaled as the parameters say; a model that has begun keeps its scaling."""
+        if not begun and not (self.warm_start and self.__sklearn_is_fitted__()):
+            kind = vars(self).get("scale")
+            self._scaling = None
+            if kind not in (None, AUTO):
+                kept = X if weights is None or weights.all() else X[weights > 0]
+                features = raw.features if isinstance(raw, NamedRows) else None
+                self._scaling = Scaling.of_rows(kind, kept, features)
+        return self._scaled(X)
+
+    def _scaled(self, X: Any) -> Any:
+        """The rows that the weights are for."""
+        return X if self._scaling is None else self._scaling.of(X)
 
     # -- weights -------------------------------------------------------------------------------------
     @property
@@ -190,6 +214,11 @@ class LinearClassifier(PerceptronClassifier):
 
         with turns_of(self).reading:
             model = self._fitted("certificate")
+            if self._scaling is not None:
+                raise ValueError(
+                    f"what the fit proved is about its rows after scale={self._scaling.kind!r}: learn from "
+                    "scaling_.of(X) with scale=None to certify it."
+                )
             if model.apart:
                 raise ValueError(
                     "the fit learned each class against the rest: a certificate states one claim about all "

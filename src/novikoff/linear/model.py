@@ -145,7 +145,7 @@ class LinearModel(RowModel):
 
     def _rows(self, X: Any) -> Any:
         X = self._matrix(X)
-        return X if self.scaling is None else self.scaling.transform(X)
+        return X if self.scaling is None else self.scaling.of(X)
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from novikoff.data.labels import StreamClasses, as_text
+from novikoff.data.scaling import Scaling
 from novikoff.data.sources.source import Source
 from novikoff.linear.dual import Dual, dual_of
 from novikoff.linear.estimator import LinearClassifier
@@ -25,7 +26,7 @@ from novikoff.training.weights import Settings
 
 @with_parameters(PERCEPTRON_PARAMETERS)
 class Perceptron(LinearClassifier):
-    """A perceptron that stops when the data are separated, and reports whether they were.
+    """A perceptron that trains until its rows are separated or proved inseparable, and reports which.
 
     Parameters
     ----------
@@ -55,6 +56,13 @@ class Perceptron(LinearClassifier):
         The last weights, raised through the bias if that was needed to lift ties at 0; or, if these do not
         separate the rows, weights that were found when training asked whether any do. They need not be the
         weights that predict.
+    scaling_ : novikoff.data.scaling.Scaling or None
+        With `scale` 'standard', 'maxabs' or 'unit': `scaling_.of(X)` are the scaled rows, of which `coef_`,
+        verdicts and all figures speak. `predict` scales the rows it gets.
+    scale_ : array of shape (n_features,), or None
+        The powers of two by which the columns were multiplied while they were learned (`scale`); None: all
+        are 1. `coef_`, `witness_`, verdicts and certificates are about the rows as they are; `radius_`,
+        `margin_`, `margin_upper_` and the bounds of `report` about the rows times these factors.
     radius_ : float
         R: the largest norm of a row with its bias (√2 times it for joint multiclass), rounded up.
     margin_ : float
@@ -115,6 +123,7 @@ class Perceptron(LinearClassifier):
     verbose: int = DEFAULT
     callback: Any = DEFAULT
     rounding: str = DEFAULT
+    scale: str | None = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(
@@ -135,6 +144,7 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
+            X = self._measured(raw, X, weights)
             start = None
             if (
                 self.warm_start
@@ -153,6 +163,7 @@ class Perceptron(LinearClassifier):
                 weights=weights,
                 start=start,
                 init=init,
+                scale=self.scale,
             )
             self._finish(raw, X, classes, model, run)
             return self
@@ -196,8 +207,11 @@ class Perceptron(LinearClassifier):
             declared = None if classes is None else list(classes)
             order = "riffle" if self.order == "riffle" else "cyclic"
             plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
-            learned = streaming.fit(source, StreamClasses(declared), settings, plan, class_weight=weight)
+            learned = streaming.fit(
+                *(source, StreamClasses(declared), settings, plan), class_weight=weight, scale=self.scale
+            )
             self._set_source(source.features, learned.model.n_features, learned.classes)
+            self._scaling = learned.scaling
             learned.run.as_given = learned.order == "cyclic"
             self._set_run(learned.model, learned.run)
             if learned.run.interrupted:
@@ -215,16 +229,26 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
-            run = training.learn(model, X, labels, len(known.labels), weights, turned=self._turned(known))
+            X = self._measured(raw, X, weights, begun="_model" in vars(self))
+            turned = self._turned(known)
+            run = training.learn(
+                *(model, X, labels, len(known.labels), weights), turned=turned, scale=self.scale
+            )
             self._finish_chunk(raw, X, known, model, run)
             return self
+
+    @property
+    def scaling_(self) -> Scaling | None:
+        self._fitted("scaling_")
+        return self._scaling
 
     # -- the dual form -------------------------------------------------------------------------------
     def dual(self, X: Any, y: Any, sample_weight: Any = None, *, averaged: bool | None = None) -> Dual:
         """α of the last fit: the weights as a sum over the rows, w = Σ α_i·y_i·x_i.
 
         The fit is run again with its updates recorded, so its rows, labels and weights must be given, and
-        `random_state` must be a number (or the order "cyclic" or "worst").
+        `random_state` must be a number (or the order "cyclic" or "worst"). x is the row that was learned:
+        scaled, if the fit scaled rows; with `scale='auto'` see `Dual.factors`.
 
         Parameters
         ----------
@@ -259,9 +283,13 @@ class Perceptron(LinearClassifier):
                     f"the order {self.order!r} was drawn at random: fit with a number as random_state."
                 )
             other = clone(self).set_params(callback=None, verbose=0)
-            X, classes, labels, weights = other._read_all(other._to_learn(X), y, sample_weight)
+            raw = other._to_learn(X)
+            X, classes, labels, weights = other._read_all(raw, y, sample_weight)
+            X = other._measured(raw, X, weights)
             plan = Plan.of(other, record_updates=True, ask=ask)
-            model, _ = training.fit(X, labels, len(classes), own.settings, plan, weights=weights)
+            model, _ = training.fit(
+                *(X, labels, len(classes), own.settings, plan), weights=weights, scale=self.scale
+            )
             pairs = zip(model.coef(averaged=False), own.coef(averaged=False), strict=True)
             if not all(np.array_equal(a, b) for a, b in pairs):
                 raise ValueError("the fit gives other weights: X and y must be those that it was given.")
@@ -274,11 +302,11 @@ class Perceptron(LinearClassifier):
     def predict(self, X: Any) -> Any:
         """The class of each row, by the exact sign or argmax of its scores."""
         with turns_of(self).reading:
-            X = self._checked(X)
+            X = self._scaled(self._checked(X))
             return self._label(self._scorer().predict(X, self.n_jobs))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: (n,) for two classes, (n, n_classes) for more; sign and argmax are exact."""
         with turns_of(self).reading:
-            X = self._checked(X)
+            X = self._scaled(self._checked(X))
             return self._score(self._scorer().scores(X, self.n_jobs))

@@ -16,6 +16,7 @@ from novikoff.data.arrays import UnsortedIndices, in_any_order, raise_problem
 from novikoff.data.labels import Classes
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.linear import POCKET_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
 from novikoff.training import linear as training
@@ -109,6 +110,7 @@ class Pocket(PerceptronClassifier):
     verbose: int = DEFAULT
     callback: Any = DEFAULT
     rounding: str = DEFAULT
+    scale: str | None = DEFAULT
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch.
@@ -125,7 +127,8 @@ class Pocket(PerceptronClassifier):
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan, settings = Plan.of(self), Settings.of(self)
-            state, how = plan.rng.bit_generator.state, {"ratchet": bool(self.ratchet)}
+            state = plan.rng.bit_generator.state
+            how: Any = {"ratchet": bool(self.ratchet), "scale": self.scale}
             try:
                 trainer = PocketTrainer(X, labels, len(classes), settings, plan, weights, **how)
             except UnsortedIndices:
@@ -223,9 +226,12 @@ class PocketTrainer(Trainer):
         weights: Floats | None,
         *,
         ratchet: bool,
+        scale: str | None = None,
     ) -> None:
         self.model, self.plan = Model(n_classes, X.shape[1], settings), plan
         self.examples = ArrayExamples(X, labels, weights, plan, self.model)
+        if scale == AUTO:
+            self.model.set_factors(self.examples.power_factors())
         rows, kept = self.examples.rows, self.examples.kept
         self.digest = _core.Digest()
         training.scan(self.model, X, rows, weights, kept, self.examples.per_call, labels, self.digest)

@@ -42,7 +42,8 @@ def to_text(linear: LinearModel) -> str:
     --------
     >>> from novikoff import Perceptron
     >>> from novikoff.linear.text import to_text
-    >>> model = Perceptron(order="cyclic", max_epochs=9).fit([[0.5, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> model = Perceptron(order="cyclic", average=False, max_epochs=9)
+    >>> model = model.fit([[0.5, 1.0], [1.0, 0.0]], ["ham", "spam"])
     >>> for line in to_text(model.to_linear()).splitlines():
     ...     print(line if len(line) < 60 else line[:57] + "...")
     novikoff linear model as text, format: 1

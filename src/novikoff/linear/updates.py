@@ -50,8 +50,17 @@ class UpdateSequence:
         self._chunks: list[_Chunk] = []
         self._ready: _core.Hypotheses | None = None
 
-    def append(self, recorded: tuple[Counts, Ints, Ints, Floats, Counts], X: Any, n_visits: int) -> None:
-        """Append the recorded updates of a learner on `X`, which has made `n_visits` visits in all."""
+    def append(
+        self,
+        recorded: tuple[Counts, Ints, Ints, Floats, Counts],
+        X: Any,
+        n_visits: int,
+        factors: Floats | None = None,
+    ) -> None:
+        """Append the recorded updates of a learner on `X`, which has made `n_visits` visits in all.
+
+        A learner with factors adds τ·y·x times their squares to its weights: these are the vectors kept.
+        """
         rows_of(X)  # refuses rows that were damaged since training
         row, label, rival, step, visit = recorded
         row, visit = row.view(np.int64), visit.view(np.int64)  # the core gives "long long"
@@ -64,6 +73,8 @@ class UpdateSequence:
             step = np.where(label == 1, step, -step)
         if len(row) or not self._chunks:  # without updates only the storage format is needed
             vectors = _in_order(X[support]) if sp.issparse(X) else np.ascontiguousarray(X[support])
+            if factors is not None:
+                vectors = times(vectors, factors * factors)
             used = rank[inverse] + self._n_supports
             self._chunks.append(_Chunk(support + self.n_rows, vectors, used, step, label, rival, visit))
         self.n_rows += X.shape[0]
@@ -184,6 +195,13 @@ class UpdateSequence:
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_ready": None}
+
+
+def times(X: Any, factors: Floats) -> Any:
+    """The rows with each column multiplied by its factor, as doubles."""
+    if not sp.issparse(X):
+        return X * factors
+    return type(X)((X.data * factors[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def _in_order(X: Any) -> Any:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import names_of
 from novikoff.linear.classifier import PerceptronClassifier
-from novikoff.linear.updates import Counts, UpdateSequence
+from novikoff.linear.updates import Counts, UpdateSequence, times
 from novikoff.linear.voted_model import VotedModel
 from novikoff.parameters.linear import VOTED_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, parameters_for_file, with_parameters
@@ -109,6 +109,7 @@ class VotedPerceptron(PerceptronClassifier):
     verbose: int = DEFAULT
     callback: Any = DEFAULT
     rounding: str = DEFAULT
+    scale: str | None = DEFAULT
 
     # -- learning ------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -126,7 +127,9 @@ class VotedPerceptron(PerceptronClassifier):
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
             plan = Plan.of(self, record_updates=True, ask=ask)
-            model, run = training.fit(X, labels, len(classes), Settings.of(self), plan, weights=weights)
+            model, run = training.fit(
+                *(X, labels, len(classes), Settings.of(self), plan), weights=weights, scale=self.scale
+            )
             self._sequence: UpdateSequence = UpdateSequence(len(classes), model.settings.bias_square)
             self._extend(model, X)
             if weights is not None and not weights.all():
@@ -160,7 +163,9 @@ class VotedPerceptron(PerceptronClassifier):
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=False)
             model.learners[0].native.record_updates()
             turned = self._turned(known)
-            run = training.learn(model, X, labels, len(known.labels), weights, turned=turned)
+            run = training.learn(
+                *(model, X, labels, len(known.labels), weights), turned=turned, scale=self.scale
+            )
             if "_model" not in vars(self):
                 self._sequence = UpdateSequence(model.n_classes, model.settings.bias_square)
             elif turned:
@@ -171,7 +176,7 @@ class VotedPerceptron(PerceptronClassifier):
 
     def _extend(self, model: Model, X: Any) -> None:
         native = model.learners[0].native
-        self._sequence.append(native.recorded(), X, native.visits)
+        self._sequence.append(native.recorded(), X, native.visits, model.factors)
 
     # -- what was learned ----------------------------------------------------------------------------
     def _updates(self, name: str) -> UpdateSequence:
@@ -184,7 +189,8 @@ class VotedPerceptron(PerceptronClassifier):
 
     @property
     def support_vectors_(self) -> Any:
-        return self._updates("support_vectors_").whole.vectors
+        vectors, factors = self._updates("support_vectors_").whole.vectors, self._model.factors
+        return vectors if factors is None else times(vectors, 1 / (factors * factors))
 
     @property
     def update_support_(self) -> Counts:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import BOOLEAN, Parameter, Values, is_name, none_or, one_of, table, whole
 
 FORMATS = ("libsvm", "vw", "jsonl", "csv", "tsv", "parquet", "arrow")
-SCALES = ("standard", "maxabs", "unit")
+SCALES = ("auto", "standard", "maxabs", "unit")
 OTHER = "other"  # replaces all labels except the positive one
 
 
@@ -80,10 +81,13 @@ SOURCE_PARAMETERS = table(
     ),
     Parameter(
         "scale",
-        None,
-        "Scale the features, as measured on the training rows: 'standard' (number columns of a table to mean "
-        "0, all columns to deviation 1) and 'maxabs' (to a largest value of 1) take one more pass; 'unit' "
-        "scales each row to norm 1.",
+        AUTO,
+        "How to scale the columns, as measured on the training rows in a pass before the first epoch. "
+        "'auto': where they differ in size by more than a factor of 16 or so, each times the power of two "
+        "that brings its largest |x| into [1, 2); nothing is rounded, and hashed columns and rows that can "
+        "be read only once are left as they are. 'standard': number columns of a table to mean 0, all "
+        "columns to deviation 1. 'maxabs': to a largest |x| of 1. 'unit': each row to norm 1, which "
+        "measures nothing. 'none': no scaling.",
         *none_or(*one_of(*SCALES)),
     ),
     Parameter("skip_bad_lines", False, "Skip malformed lines; count and show them.", *BOOLEAN),

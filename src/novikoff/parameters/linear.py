@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from novikoff.parameters.common import AUTO, PARAMETERS, PREDICT_WITH
+from novikoff.parameters.files import SCALES
 from novikoff.parameters.parameter import (
     BOOLEAN,
     Parameter,
@@ -81,6 +82,28 @@ LINEAR_PARAMETERS = PARAMETERS | table(
     ),
 )
 
+SCALE = Parameter(
+    "scale",
+    AUTO,
+    "'auto': where columns differ in size by more than a factor of 16 or so, each is learned times the "
+    "power of two that brings its largest |x| into [1, 2). The weights are those of the rows as they are. A"
+    " first call of `partial_fit` with 100 rows or more decides for later ones. None: columns are learned "
+    "as they are.",
+    *none_or("'auto'", lambda v: isinstance(v, str) and v == AUTO),
+)
+
+SCALINGS = replace(
+    SCALE,
+    help=SCALE.help.replace(
+        " None:",
+        " 'standard': columns of numbers to mean 0 and deviation 1, the columns of sparse rows and "
+        "categories only to deviation 1. 'maxabs': to a largest |x| of 1. 'unit': rows to norm 1. With "
+        "these three, weights and everything that is proved are about the scaled rows. None:",
+    ),
+    expected=f"None or one of {', '.join(SCALES)}",
+    legal=lambda v: v is None or (isinstance(v, str) and v in SCALES),
+)
+
 PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may ask about their rows
     replace(PARAMETERS["order"], default="riffle"),
     Parameter(
@@ -89,7 +112,7 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
         "The largest number of epochs per fit. 'auto': ten; unless one of them was clean, the rows are then "
         "examined with about the effort made so far. If it is proved that no epoch will ever be clean, "
         "training ends; if the rows were separated, it goes on until an epoch is clean, for up to 1000; "
-        "otherwise the epochs are doubled, up to 160, while mistakes fall clearly.",
+        "otherwise the epochs are doubled, up to 160, until mistakes no longer fall.",
         *auto_or(whole(1)),
     ),
     Parameter(
@@ -99,6 +122,7 @@ PERCEPTRON_PARAMETERS = LINEAR_PARAMETERS | table(  # batch learners that may as
         "with the last weights if they make no error on the rows of the fit, otherwise with the mean.",
         *auto_or(BOOLEAN),
     ),
+    SCALINGS,
 )
 
 # Votes and mixtures are of sums of τ·y·x.
@@ -116,9 +140,10 @@ _STEPS = table(
     ),
 )
 STEP_PARAMETERS = LINEAR_PARAMETERS | _STEPS
-VOTED_PARAMETERS = PERCEPTRON_PARAMETERS | _STEPS
+VOTED_PARAMETERS = PERCEPTRON_PARAMETERS | _STEPS | table(SCALE)
 
 POCKET_PARAMETERS = LINEAR_PARAMETERS | table(
+    SCALE,
     Parameter(
         "order",
         "draw",

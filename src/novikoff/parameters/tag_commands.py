@@ -16,8 +16,8 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
         "templates",
         None,
         "What makes features of the columns of a token: a file with one template per line, or the name of "
-        "ready-made ones, such as 'chunking', 'pos' or 'ner'. Default: 'pos' for CoNLL-U and for files of a "
-        "word and its label, 'chunking' for a word, its part of speech and its label, 'ner' where the labels "
+        "ready-made ones, such as 'chunking', 'pos' or 'ner'. Default: 'pos' for CoNLL-U and for a label "
+        "behind a word, 'chunking' for one behind a word and its part of speech, 'ner' where the labels "
         "are names in a scheme such as B-PER, I-PER and O. Files in CRFsuite's text have features already, "
         "and need no templates.",
         *none_or("a file's name or ready-made templates", is_name),
@@ -39,7 +39,8 @@ TAG_FILE_PARAMETERS = TAGGER_PARAMETERS | table(
         "strict",
         False,
         "Refuse a file in which a label breaks the scheme that the others follow, such as I-NP behind O in "
-        "IOB2, and name its line. By default such labels are repaired and counted.",
+        "IOB2, or in which empty lines seem to be missing, and name the line. By default such labels are "
+        "repaired and counted, and very long sentences are reported.",
         *BOOLEAN,
     ),
     Parameter(

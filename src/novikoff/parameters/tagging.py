@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from novikoff.parameters.common import PARAMETERS
-from novikoff.parameters.parameter import Parameter, is_name, none_or, one_of, table, whole
+from novikoff.parameters.common import AUTO, PARAMETERS
+from novikoff.parameters.parameter import Parameter, is_name, one_of, table, whole
 
 TRANSITIONS = ("first-order", "any", "bio", "iobes")
 SCHEMES = ("iob2", "iob1", "iobes", "bilou")  # of chunk labels
+GIVEN = "given"  # chunk labels are learned as they are
 
 TAGGER_PARAMETERS = PARAMETERS | table(
     Parameter(
@@ -40,12 +41,13 @@ TAGGER_PARAMETERS = PARAMETERS | table(
     ),
     Parameter(
         "learn_as",
-        None,
+        AUTO,
         "The scheme in which chunk labels such as B-NP and I-NP are learned; predictions are written in the "
-        "scheme of the training labels all the same. 'iob1', 'iob2', 'iobes' or 'bilou' converts the labels, "
-        "None learns them as they are. 'auto' holds out sentences, compares 'iobes' with the labels as they "
-        "are by the F1 of chunks, and then learns from all sentences.",
-        *none_or(*one_of("auto", *SCHEMES)),
+        "scheme of the training labels all the same. 'given': as they are. 'iob1', 'iob2', 'iobes' and "
+        "'bilou' convert them. 'auto': 'iobes' if this gains half a point of F1, and more than the standard "
+        "error, on up to 2,000 held-out sentences, by taggers that learn from 1,000 others; then all "
+        "sentences are learned. Labels that are no chunks are learned as they are.",
+        *one_of(AUTO, GIVEN, *SCHEMES),
     ),
     replace(
         PARAMETERS["hash_bits"],
@@ -59,7 +61,7 @@ TAGGER_PARAMETERS = PARAMETERS | table(
     ),
     replace(
         PARAMETERS["validation_fraction"],
-        help="The share of sentences that early stopping and learn_as='auto' hold out.",
+        help="The share of sentences that early stopping holds out.",
     ),
     replace(
         PARAMETERS["n_jobs"],

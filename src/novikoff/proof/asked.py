@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import is_sparse
+from novikoff.data.arrays import in_order, is_sparse
 from novikoff.proof.problem import Problem
 from novikoff.proof.quick import Question
+from novikoff.proof.sparse_rows import SparseRows
 from novikoff.proof.verdicts import Separable
 from novikoff.training.run import Proof
 from novikoff.training.weights import Floats, Ints
@@ -27,11 +29,13 @@ def ask(
     ties: str,
     epochs: int,
     start: tuple[Floats, Floats],
+    factors: Floats | None = None,
 ) -> Proof | None:
     """Whether some weights separate these rows, asked with the effort of so many epochs; None: still open.
 
     The answer is a function of the arguments alone, whatever was asked before. `start` is (coef, intercept)
-    of the perceptron trained so far.
+    of the perceptron trained so far. With `factors`, powers of two, the search is among the columns times
+    these; its answer is about the rows as they are, because w·z = v·x, and vectors z cancel out where x do.
 
     >>> start = np.zeros((1, 1)), np.zeros(1)
     >>> proof = ask(np.array([[1.0], [1.0]]), np.array([0, 1], dtype=np.int32), 2, bias_square=1.0,
@@ -39,11 +43,12 @@ def ask(
     >>> proof.is_possible, proof.pairs.tolist(), proof.weights, proof.consistent
     (False, [0, 1], (1, 1), False)
     """
-    if is_sparse(X) and not hasattr(X, "format"):  # of a source; the search takes rows by number
-        import scipy.sparse as sp
-
-        X = sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    X = SparseRows.of(X) if is_sparse(X) else X
     problem = Problem(X, labels, np.arange(n_classes), math.sqrt(bias_square), None)
+    if factors is not None:
+        problem, start = problem.scaled(factors), (start[0] / factors, start[1])
+    if is_sparse(X) and not problem.is_moderate:  # rare: sizes for which SciPy's matrices are needed
+        problem = replace(problem, X=in_order(X.to_scipy()))
     answer = Question(problem, ties).ask(epochs, start=start)
     if answer is None:
         return None
@@ -51,4 +56,7 @@ def ask(
         return Proof(False, pairs=answer.pairs, weights=answer.weights, consistent=answer.consistent)
     if answer.coef.dtype == object:  # integers that no float is precise enough for
         return None
-    return Proof(True, answer.coef.astype(float), answer.intercept.astype(float), consistent=True)
+    coef = answer.coef.astype(float)
+    return Proof(
+        True, coef if factors is None else coef * factors, answer.intercept.astype(float), consistent=True
+    )

@@ -29,6 +29,7 @@ from novikoff.data.targets import read_labels, read_weights
 from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
 from novikoff.parameters.common import PARAMETERS
 from novikoff.proof import folding
+from novikoff.proof.sparse_rows import SparseRows
 from novikoff.training.weights import Floats, Ints, Scorer, Settings, Weights
 
 Pairs = npt.NDArray[np.int64]
@@ -64,7 +65,7 @@ class Smallest(NamedTuple):
 class Problem:
     """Rows with labels, checked; the module defines z, pairs and u."""
 
-    X: Any  # in the core's form: dense, or CSR with sorted indices
+    X: Any  # in the core's form: dense, or CSR with sorted indices, or `SparseRows`
     labels: Ints  # indices into `classes`
     classes: Labels
     bias: float  # c, the added coordinate; 0: none
@@ -125,6 +126,18 @@ class Problem:
         sizes = [self.largest, self.bias]
         sizes += [] if self.weights is None else [float(self.weights.min()), float(self.weights.max())]
         return all(not size or MODERATE[0] < size < MODERATE[1] for size in sizes)
+
+    def scaled(self, factors: Floats) -> Problem:
+        """The problem whose columns are multiplied by these powers of two."""
+        X = self.X
+        if is_sparse(X):
+            data = X.data * factors[X.indices]
+            if isinstance(X, SparseRows):
+                return replace(self, X=SparseRows(data, X.indices, X.indptr, X.shape, X.is_sorted))
+            import scipy.sparse as sp
+
+            return replace(self, X=sp.csr_array((data, X.indices, X.indptr), shape=X.shape))
+        return replace(self, X=X * factors)
 
     def lifted(self) -> Problem:
         """The problem with c as one more column, if c² is out of range for a run; else itself."""
@@ -254,9 +267,11 @@ class Problem:
         return total
 
     def signed_rows(self, pairs: Pairs) -> Any:
-        """The z of these pairs, as rows: a dense array, or CSR if X is sparse."""
+        """The z of these pairs, as rows: a dense array, or if X is sparse, CSR or `SparseRows` as X is."""
         rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
         X = self.X[rows].astype(np.float64)
+        if isinstance(X, SparseRows):
+            return self._signed(X, rows, rivals)
         sparse = is_sparse(X)
         if sparse:
             import scipy.sparse as sp  # here: questions about dense rows do without it
@@ -274,6 +289,15 @@ class Problem:
         z[np.arange(len(rows)), self.labels[rows]] = X
         z[np.arange(len(rows)), rivals] = -X
         return z.reshape(len(rows), -1)
+
+    def _signed(self, X: SparseRows, rows: Pairs, rivals: Pairs | None) -> SparseRows:
+        if self.bias:
+            X = X.with_column(self.bias)
+        if self.weights is not None:
+            X = X.times(self.weights[rows])
+        if rivals is None:
+            return X.times(self.signs[rows])
+        return X.in_blocks(self.labels[rows], rivals, self.n_classes)
 
     def _sparse_pairs(self, X: Any, own: Any, rivals: Any) -> Any:
         import scipy.sparse as sp

@@ -64,6 +64,7 @@ class Twin:
     C: float = 1.0
     bias_square: float = 1.0
     phi: float = 1.0
+    factors: Floats | None = None  # powers of two: rows are learned as z = factors·x, with weights v of x
     visits: int = 0
     mistakes: int = 0
     updates: int = 0
@@ -72,6 +73,7 @@ class Twin:
 
     def __post_init__(self) -> None:
         rows = 1 if self.classes == 2 else self.classes
+        self.s: Floats = np.ones(self.features) if self.factors is None else self.factors
         self.weights: Floats = np.zeros((rows, self.features))
         self.bias: Floats = np.zeros(rows)
         self.weight_sums: Floats = np.zeros((rows, self.features))
@@ -93,7 +95,7 @@ class Twin:
         return scores[y] - scores[rival], rival
 
     def step(self, x: Floats, d: Fraction) -> float:
-        """τ without the sample weight."""
+        """τ without the sample weight, for a row z."""
         square = exact_dot(x, x) + Fraction(self.bias_square)
         loss = rounded(1 - d)
         square_z = (1 if self.classes == 2 else 2) * rounded(square)
@@ -129,13 +131,14 @@ class Twin:
         )
         self.mistakes += mistake
         if update:
-            base = self.step(x, d)
+            z = self.s * x
+            base = self.step(z, d)
             tau = weight * base
             moves = [(0, tau if y else -tau)] if self.classes == 2 else [(y, tau), (rival, -tau)]
             for c, step in moves:
                 sum_step = self.visits * step  # the average: w̄ = (T·w − sums)/T after T visits
-                self.weights[c] = self.weights[c] + step * x
-                self.weight_sums[c] = self.weight_sums[c] + sum_step * x
+                self.weights[c] = self.weights[c] + step * (self.s * z)
+                self.weight_sums[c] = self.weight_sums[c] + sum_step * (self.s * z)
                 self.bias[c] += step * self.bias_square
                 self.bias_sums[c] += sum_step * self.bias_square
             self.updates += 1
@@ -146,7 +149,8 @@ class Twin:
     def _adapt(
         self, i: int, x: Floats, y: int, rival: int, d: Fraction, mistake: bool, weight: float
     ) -> None:
-        """An update by a rule with variances, if it requires one."""
+        """An update by a rule with variances, if it requires one: of the weights v/s of z = s·x."""
+        s, x = self.s, self.s * x
         k, squares = self.C * weight, x * x
         moves = [(0, 1.0 if y else -1.0)] if self.classes == 2 else [(y, 1.0), (rival, -1.0)]
         bias_square = np.array([self.bias_square])
@@ -172,7 +176,7 @@ class Twin:
         if not update:
             return
         for c, sign in moves:
-            w, b, sigma = self.weights[c], self.bias[c], variances(self.confidences[c])
+            w, b, sigma = self.weights[c] / s, self.bias[c], variances(self.confidences[c])
             sigma_bias = variances(self.bias_confidences[c])
             self.confidences[c] += gain * squares
             self.bias_confidences[c] += gain * self.bias_square
@@ -181,9 +185,9 @@ class Twin:
                 sigma, sigma_bias = variances(self.confidences[c]), variances(self.bias_confidences[c])
                 step, bias_step = step - k * (w * x), bias_step - k * b
             move, bias_move = step * (sigma * x), bias_step * (sigma_bias * self.bias_square)
-            self.weights[c] = w + move
+            self.weights[c] = s * (w + move)
             self.bias[c] = b + bias_move
-            self.weight_sums[c] += self.visits * move
+            self.weight_sums[c] += s * (self.visits * move)
             self.bias_sums[c] += self.visits * bias_move
         self.updates += 1
         self.step_sum += 1.0 if self.rule == "second-order" else alpha

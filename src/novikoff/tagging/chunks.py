@@ -128,24 +128,59 @@ def score_numbers(
     labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints
 ) -> ChunkScores:
     """Like `chunk_scores`, with numbered labels: sentence s has the tokens ``starts[s]:starts[s + 1]``."""
+    names, a, b = _both(labels, starts, true, found)
+    right = a[2][_right(a, b)]
+    counts = [np.bincount(types, minlength=len(names)).tolist() for types in (a[2], b[2], right)]
+    scores = {name: Score(*own) for name, *own in zip(names, *counts, strict=True) if own[0] or own[1]}
+    return ChunkScores(
+        Score(len(a[0]), len(b[0]), len(right)), scores, len(true), int(np.count_nonzero(true == found))
+    )
+
+
+def f1_of(labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints) -> float:
+    """The F1 of all chunks, from numbered labels."""
+    _, a, b = _both(labels, starts, true, found)
+    return Score(len(a[0]), len(b[0]), int(np.count_nonzero(_right(a, b)))).f1
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceCounts:
+    """For each sentence the numbers of chunks that are true, found, and both."""
+
+    true: npt.NDArray[np.int64]
+    found: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+
+
+def count_by_sentence(
+    labels: Sequence[str], starts: npt.NDArray[np.int64], true: Ints, found: Ints
+) -> SentenceCounts:
+    """The chunks of each sentence, from numbered labels.
+
+    >>> labels, starts = ["B-NP", "I-NP", "O"], np.array([0, 3, 4])
+    >>> counts = count_by_sentence(labels, starts, np.array([0, 1, 0, 2]), np.array([0, 1, 2, 0]))
+    >>> counts.true.tolist(), counts.found.tolist(), counts.right.tolist()
+    ([2, 0], [1, 1], [1, 0])
+    """
+    _, a, b = _both(labels, starts, true, found)
+    begins = a[0], b[0], a[0][_right(a, b)]
+    sentences = (np.searchsorted(starts, first, side="right") - 1 for first in begins)
+    return SentenceCounts(*(np.bincount(each, minlength=len(starts) - 1) for each in sentences))
+
+
+Chunks = tuple[Any, Any, Any]  # first tokens, last tokens, types
+
+
+def _both(labels: Sequence[str], starts: Any, true: Ints, found: Ints) -> tuple[list[str], Chunks, Chunks]:
+    """The types, and the true and the found chunks."""
     parts = [parted(label) for label in labels]
     names = sorted({name for _, name in parts})
     places = np.array([place for place, _ in parts], dtype=np.int8)
     types = np.array([names.index(name) for _, name in parts], dtype=np.int32)
     first = np.zeros(len(true) + 1, dtype=bool)
     first[starts] = True
-    a, b = (chunks_of(places[numbers], types[numbers], first[:-1]) for numbers in (true, found))
-    right = a[0][_right(a, b)]
-    counts = [np.bincount(types[true[begins]], minlength=len(names)) for begins in (a[0], right)]
-    count_found = np.bincount(types[found[b[0]]], minlength=len(names))
-    scores = {
-        name: Score(int(counts[0][k]), int(count_found[k]), int(counts[1][k]))
-        for k, name in enumerate(names)
-        if counts[0][k] or count_found[k]
-    }
-    return ChunkScores(
-        Score(len(a[0]), len(b[0]), len(right)), scores, len(true), int(np.count_nonzero(true == found))
-    )
+    a, b = (chunks_of(places.take(numbers), types.take(numbers), first[:-1]) for numbers in (true, found))
+    return names, a, b
 
 
 def parted(label: str) -> tuple[int, str]:
@@ -154,18 +189,22 @@ def parted(label: str) -> tuple[int, str]:
     return (PLACES[place], name) if mark and place in PLACES else (O, "")
 
 
-def chunks_of(places: Any, types: Any, first: Any) -> tuple[Any, Any, Any]:
+def chunks_of(places: Any, types: Any, first: Any) -> Chunks:
     """The first tokens, last tokens and types of all chunks, in order."""
-    before = np.where(first, O, np.concatenate([[O], places[:-1]]))
-    same = np.concatenate([[False], types[1:] == types[:-1]])[: len(types)]
+    before, same = np.empty_like(places), np.empty(len(places), dtype=bool)
+    before[:1], before[1:] = O, places[:-1]
+    before[first] = O
+    same[:1], same[1:] = False, types[1:] == types[:-1]
     inside = places != O
     goes_on = ((places == I) | (places == E)) & ((before == B) | (before == I)) & same
     begins = np.flatnonzero(inside & ~goes_on)
-    ends = np.flatnonzero(inside & ~np.concatenate([goes_on[1:], [False]])[: len(types)])
+    last = inside.copy()
+    last[:-1] &= ~goes_on[1:]
+    ends = np.flatnonzero(last)
     return begins, ends, types[begins]
 
 
-def _right(a: tuple[Any, Any, Any], b: tuple[Any, Any, Any]) -> Any:
+def _right(a: Chunks, b: Chunks) -> Any:
     """Which chunks of `a` are also in `b`."""
     if not len(b[0]):
         return np.zeros(len(a[0]), dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -47,6 +47,11 @@ class FileColumns:
 def first_row(stream: ByteStream) -> tuple[int, str | None]:
     """The number, from 1, of the first line that has cells, and the line itself."""
     head = stream.head(HEAD)
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        stream.close()
+        raise ValueError(
+            f"{stream.names[0]}: the text is UTF-16; convert the file, as by iconv -f utf-16 -t utf-8."
+        )
     while b"\n" not in head.strip() and len(head) <= stream.max_line:  # the first line is not complete yet
         if len(longer := stream.head(4 * len(head))) == len(head):
             break

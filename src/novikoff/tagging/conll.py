@@ -85,6 +85,8 @@ class SentenceFile:
     templates : Templates or None
     label_values : list of str
         The labels read so far, in order of appearance; `SentenceBlock.labels` are indices into it.
+    may_be_empty : bool
+        Whether files without a sentence are no error.
     size, can_reread : as in `ByteStream`
     """
 
@@ -94,6 +96,7 @@ class SentenceFile:
         self.name, self.size, self.can_reread = stream.name, stream.size, stream.can_reread
         self.format, self.layout, self.labelled = parser.format, parser.layout, parser.labelled
         self.templates, self.label_column = parser.templates, parser.label_column
+        self.may_be_empty = False
         self._tokens = [0]  # before each block that `read` has read, and the places of its tokens
         self._places: list[tuple[str, int, npt.NDArray[np.int32]]] = []
 
@@ -130,7 +133,7 @@ class SentenceFile:
             before += lines.lines
             tokens += sequences.n_tokens
             yield block  # even without tokens: its text may have comments
-        if not tokens:
+        if not (tokens or self.may_be_empty):
             raise ValueError(f"{self.name}: expected at least one sentence, but there is none.")
 
     def read(
@@ -285,13 +288,17 @@ def _parser(
             )
         return _Attributes()
     if row is None and kind == "conll":
-        raise ValueError(f"{stream.name}: expected at least one sentence, but there is none.")
+        raise ValueError(f"{stream.names[0]}: expected at least one sentence, but there is none.")
     if templates is None:
         raise ValueError(
             f"{stream.name}: the file has columns, but no features are defined: give templates, "
             "such as Templates.named('chunking'), or pass format='crfsuite' if they are attributes."
         )
     where = f"as in line {line}" + (f" of {stream.names[0]}" if len(stream.names) > 1 else "")
+    if row is not None and row.startswith("#"):
+        where += ", where # begins no comment as in CoNLL-U"
+    elif row is not None and "\t" in row:
+        where += ", which has tabs between them"
     shape = columns_of(stream.name, kind, row or "", width, label, labelled, like, templates)
     return _Columns(stream.name, shape, where, templates)
 

@@ -19,6 +19,7 @@ from novikoff.parameters.parameter import (
 )
 from novikoff.tagging import reading, summary
 from novikoff.tagging import training as tagging
+from novikoff.tagging.explanation import TagExplanation
 from novikoff.tagging.sequences import Floats
 from novikoff.tagging.tagger import Tagger
 from novikoff.tagging.templates import Templates
@@ -87,7 +88,7 @@ class TaggerEstimator(BaseEstimator):
         check_is_fitted(self)
         return self._tagger.predict_k(X, k, self.n_jobs)
 
-    def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+    def explain(self, sentence: Any) -> TagExplanation:
         """For each token of a sentence its label, and the terms of its score; as `Tagger.explain`."""
         check_is_fitted(self)
         return self._tagger.explain(sentence)

@@ -9,6 +9,7 @@ from novikoff.tagging import constraints, reading
 from novikoff.tagging.chain import ChainWeights
 from novikoff.tagging.features import SequenceFeatures
 from novikoff.tagging.sequences import Ids, Sequences
+from novikoff.tagging.spelling import Spelling
 from novikoff.tagging.tagger import Labels, Tagger
 from novikoff.tagging.training import TaggerTrainer
 from novikoff.training.plan import Plan
@@ -25,17 +26,18 @@ def trainer_of(
     average: bool = True,
     transitions: str = "first-order",
     min_count: int = 1,
+    written: str | None = None,
     where: Callable[[int], str] | None = None,
 ) -> tuple[TaggerTrainer, SequenceFeatures]:
     """A trainer for sentences that `features` has numbered, with labels numbered by `classes`.
 
-    Also returns the features that occur at least `min_count` times. `where` gives the place of a token, for
-    errors.
+    Also returns the features that occur at least `min_count` times. `written` is the scheme of predictions,
+    if it is not that of `classes`. `where` gives the place of a token, for errors.
     """
     allowed = constraints.allowed(transitions, classes.tolist(), x, labels, where=where)
     x, features = reading.frequent(x, features, min_count)
     weights = ChainWeights.zeros(features.n_columns, allowed, average=average, whole=x.values is None)
-    return TaggerTrainer(weights, x, labels, plan), features
+    return TaggerTrainer(weights, x, labels, plan, Spelling(classes, written)), features
 
 
 def continuing(

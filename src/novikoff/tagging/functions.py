@@ -92,7 +92,15 @@ def _shape() -> Function:
 
 
 def _brief() -> Function:
-    return lambda text: "".join(c for c, _ in groupby(text.translate(_KINDS)))
+    known: dict[str, str] = {}  # many words have the same shape
+
+    def brief(text: str) -> str:
+        shape = text.translate(_KINDS)
+        if shape not in known:
+            known[shape] = "".join(c for c, _ in groupby(shape))
+        return known[shape]
+
+    return brief
 
 
 def _case() -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from copy import copy
 from itertools import chain
@@ -91,8 +92,8 @@ def _as_array(labels: list[Any]) -> Any:
 
 def numbered(y: Any, classes: Classes, n_tokens: int) -> Ids:
     """The index of each label; −1 for those that are not among the classes."""
-    index = {label: i for i, label in enumerate(classes.labels.tolist())}
-    return np.fromiter((index.get(label, -1) for label in chain.from_iterable(y)), np.int32, n_tokens)
+    index = defaultdict(lambda: -1, {label: i for i, label in enumerate(classes.labels.tolist())})
+    return np.fromiter(map(index.__getitem__, chain.from_iterable(y)), np.int32, n_tokens)
 
 
 def check_known(x: Sequences, labels: Ids, y: Any, classes: Classes) -> None:

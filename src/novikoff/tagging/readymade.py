@@ -77,18 +77,23 @@ __EOS__
 }
 
 
-def usual(width: int, labels: Sequence[str]) -> str | None:
-    """The templates for files of so many columns, the label last, from the labels of the first lines.
+def usual(width: int, label: int, labels: Sequence[str]) -> str | None:
+    """The templates for files of so many columns, of which number `label`, from 0, has these labels.
 
     Names of things are recognized by their scheme, such as B-PER and O; their types are no phrases, and most
-    tokens are outside. Their templates need only words.
+    tokens are outside. Their templates need only words. Otherwise a label in the last column, or in one that
+    was chosen, has the words and the parts of speech before it.
 
-    >>> usual(3, ["B-NP", "I-NP", "O", "B-VP"]), usual(3, ["I-PER", "O", "O", "O"]), usual(2, ["NN", "VB"])
-    ('chunking', 'ner', 'pos')
+    >>> usual(3, 2, ["B-NP", "I-NP", "O", "B-VP"]), usual(3, 2, ["I-PER", "O", "O"])
+    ('chunking', 'ner')
+    >>> usual(2, 1, ["NN", "VB"]), usual(4, 1, ["NN", "VB"]), usual(4, 3, ["NN", "VB"])
+    ('pos', 'pos', None)
     """
-    if width > 1 and spell_chunks(labels):
+    if not 0 < label < width:
+        return None
+    if spell_chunks(labels):
         types = {name for _, name in map(parted, labels)}
-        outside = sum(parted(label)[0] == O for label in labels)
+        outside = sum(parted(each)[0] == O for each in labels)
         if not types & PHRASES and 2 * outside >= len(labels):
             return "ner"
-    return {2: "pos", 3: "chunking"}.get(width)
+    return {1: "pos", 2: "chunking"}.get(label)

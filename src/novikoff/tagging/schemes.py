@@ -108,6 +108,8 @@ def scheme_of(labels: Sequence[str], starts: Offsets, numbers: Ids) -> tuple[str
         count = int(np.count_nonzero(broken))
         if best is None or count < best[0]:
             best = count, scheme, broken
+        if not count:
+            break
     assert best is not None
     return best[1:] if is_few(best[0], len(numbers)) else None
 

@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from novikoff.data.labels import Classes
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.parameter import DEFAULT, check_parameters, with_parameters
-from novikoff.parameters.tagging import TAGGER_PARAMETERS
+from novikoff.parameters.tagging import GIVEN, TAGGER_PARAMETERS
 from novikoff.tagging import encoding, fitting, reading
 from novikoff.tagging.estimator import TaggerEstimator
 from novikoff.training.loop import train
@@ -74,7 +75,7 @@ class SequenceTagger(TaggerEstimator):
     random_state: Any = DEFAULT
     min_count: int = DEFAULT
     transitions: str = DEFAULT
-    learn_as: str | None = DEFAULT
+    learn_as: str = DEFAULT
     hash_bits: int | None = DEFAULT
     early_stopping: bool = DEFAULT
     validation_fraction: float = DEFAULT
@@ -113,7 +114,9 @@ class SequenceTagger(TaggerEstimator):
                 "min_count": int(self.min_count),
             }
             to = encoding.encoded(self.learn_as, features, x, labels, classes.labels, plan, **settings)
-            trainer, features = fitting.trainer_of(features, x, to.labels, to.classes, plan, **settings)
+            trainer, features = fitting.trainer_of(
+                features, x, to.labels, to.classes, plan, written=to.written, **settings
+            )
             run, about = train(trainer, plan), self._about() | {"written": to.written}
             return self._finish(fitting.fitted(trainer, features, to.classes, run, **about))
 
@@ -132,9 +135,9 @@ class SequenceTagger(TaggerEstimator):
                 raise ValueError(
                     f"min_count={self.min_count} needs all sentences at once: use fit, or min_count=1."
                 )
-            if self.learn_as is not None:
+            if self.learn_as not in (AUTO, GIVEN):
                 raise ValueError(
-                    f"learn_as={self.learn_as!r} needs all sentences at once: use fit, or learn_as=None."
+                    f"learn_as={self.learn_as!r} needs all sentences at once: use fit, or learn_as='given'."
                 )
             begun = "_tagger" in vars(self)
             if begun:

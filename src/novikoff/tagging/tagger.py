@@ -14,19 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.data import state as data_state
-from novikoff.data.text_labels import is_text, taken, text_array
+from novikoff.data.labels import as_text
+from novikoff.data.text_labels import taken
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts, read_file, write_file
 from novikoff.parameters.parameter import is_whole
 from novikoff.parameters.tagging import SCHEMES
+from novikoff.shown import as_html, table_html
 from novikoff.tagging import reading
 from novikoff.tagging import training as tagging
 from novikoff.tagging.chain import Allowed, ChainWeights, Counts, Pairs, Scorer
-from novikoff.tagging.chunks import spell_chunks
+from novikoff.tagging.explanation import TagExplanation
 from novikoff.tagging.features import SequenceFeatures, TemplateFeatures
 from novikoff.tagging.made_once import made_once
-from novikoff.tagging.schemes import Rewriting
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
+from novikoff.tagging.spelling import Spelling
 from novikoff.tagging.summary import summarize
 from novikoff.training import state as training_state
 from novikoff.training.report import Report
@@ -114,6 +116,12 @@ class Tagger:
         shown = {"name": repr(self.name), "n_features": str(self.features.n_columns)}
         shown["classes"] = reprlib.repr(self.labels.tolist())
         return f"Tagger({', '.join(map('='.join, shown.items()))})"
+
+    def _repr_html_(self) -> str:
+        """Its report, with the labels that it writes."""
+        labels = ", ".join(as_text(label) for label in self.labels.tolist())
+        about = table_html([("labels", labels), ("features", f"{self.n_seen:,} ({self.features.kind})")])
+        return f"{as_html(repr(self)) if self.report is None else self.report._repr_html_()}{about}"
 
     # -- inspection --------------------------------------------------------------------------------
     @made_once
@@ -230,19 +238,10 @@ class Tagger:
         The function takes the numbers of `classes` of all tokens, and where each sentence starts. Without a
         scheme, labels are written as in the training data.
         """
-        scheme = scheme or self.written
-        if scheme is None:
-            return self.classes, _unchanged
-        labels = self.classes.tolist()
-        if not is_text(self.classes) or not spell_chunks(labels):
-            raise ValueError(
-                f"scheme={scheme!r} is for chunk labels such as B-NP, I-NP and O, but the model has "
-                f"{', '.join(map(repr, labels[:5]))}{', …' * (len(labels) > 5)}."
-            )
-        rewriting = Rewriting(labels, scheme)
-        return text_array(rewriting.names), rewriting
+        spelling = Spelling(self.classes, scheme or self.written)
+        return spelling.labels, spelling.write
 
-    def explain(self, sentence: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+    def explain(self, sentence: Any) -> TagExplanation:
         """Why a sentence gets its labels: each token's label, and the terms of its score, largest first.
 
         A term is a feature with its weight for the label times its value, or the weight of the label behind
@@ -257,7 +256,7 @@ class Tagger:
         """
         x = self.sequences([sentence])
         tags = tagging.tag(self.scorer, x).tolist()
-        scorer, labels, out = self.scorer, self.classes.tolist(), []
+        scorer, labels, out = self.scorer, self.classes.tolist(), TagExplanation()
         for t, c in enumerate(tags):
             at = slice(int(x.indptr[t]), int(x.indptr[t + 1]))
             names = self.features.names(x.ids[at].tolist())
@@ -428,11 +427,6 @@ class Tagger:
             order=checks.fact(facts, "order", str),
             written=_scheme_from(facts),
         )
-
-
-def _unchanged(starts: Offsets, numbers: Ids) -> Ids:
-    """Labels are written as they were learned."""
-    return numbers
 
 
 def _scheme_from(facts: Facts) -> str | None:

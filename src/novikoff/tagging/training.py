@@ -15,6 +15,7 @@ from novikoff.outward import margin_down
 from novikoff.tagging.chain import ChainWeights, Pairs, Scorer
 from novikoff.tagging.made_once import made_once
 from novikoff.tagging.sequences import Floats, Ids, Offsets, Sequences
+from novikoff.tagging.spelling import Spelling
 from novikoff.training.held_out import hold_out
 from novikoff.training.loop import EarlyStoppingTrainer, Epoch
 from novikoff.training.plan import Plan
@@ -86,8 +87,16 @@ def _ranges(scorer: Scorer, x: Sequences, jobs: int, k: int = 1) -> list[tuple[i
 class TaggerTrainer(EarlyStoppingTrainer):
     """Trains a chain's weights in place on sentences and the numbers of their labels."""
 
-    def __init__(self, weights: ChainWeights, x: Sequences, labels: Ids, plan: Plan) -> None:
+    def __init__(
+        self,
+        weights: ChainWeights,
+        x: Sequences,
+        labels: Ids,
+        plan: Plan,
+        spelling: Spelling | None = None,
+    ) -> None:
         self.weights, self.x, self.labels, self.plan = weights, x, labels, plan
+        self.spelling = spelling  # of the labels, to count the errors of `predict`; None: as they are learned
         self.kept: Offsets | None = None  # the training sentences; None: all
         self.holds_out = plan.early_stopping
         if self.holds_out:
@@ -165,11 +174,11 @@ class TaggerTrainer(EarlyStoppingTrainer):
         if self.kept is not None:  # without the held-out sentences
             x, labels = subset(x, labels, self.kept)
         judge(scorer(self.weights, self.pairs, last=True), x, labels, run, calm=calm)
-        sentences, tally = errors(scorer(self.weights, self.pairs), x, labels, self.plan.n_jobs)
+        predicting, more = scorer(self.weights, self.pairs), (self.plan.n_jobs, self.spelling)
+        sentences, tally = errors(predicting, x, labels, *more)
         run.note(tally, sentences)
         if self.kept is not None:
-            _, tally = errors(scorer(self.weights, self.pairs), *self.held_out, self.plan.n_jobs)
-            run.held_out = tally.score
+            run.held_out = errors(predicting, *self.held_out, *more)[1].score
 
 
 def subset(x: Sequences, labels: Ids, sentences: Offsets) -> tuple[Sequences, Ids]:
@@ -252,9 +261,13 @@ def _rounding(last: Scorer, x: Sequences, begin: int, end: int) -> Floats | floa
     return np.asarray(4.0 * 2.0**-53 * (sizes + 2) * total, dtype=np.float64)
 
 
-def errors(of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None) -> tuple[int, Tally]:
-    """The number of sentences with a wrong label, and the tokens with their errors."""
-    found, tally = tag(of, x, n_jobs), Tally()
+def errors(
+    of: Scorer, x: Sequences, labels: Ids, n_jobs: int | None = None, spelling: Spelling | None = None
+) -> tuple[int, Tally]:
+    """The number of sentences with a wrong label, and the tokens with their errors, in this spelling."""
+    found = tag(of, x, n_jobs)
+    if spelling is not None:
+        return spelling.count(x.starts, labels, found)
+    tally, wrong = Tally(), np.concatenate([[0], np.cumsum(found != labels)])
     tally.add(labels, found)
-    wrong = np.concatenate([[0], np.cumsum(found != labels)])
     return int(np.count_nonzero(np.diff(wrong[x.starts]))), tally

@@ -74,9 +74,11 @@ def bounds(
         Its weights are tried as v, and it determines `fit_intercept`, `intercept_scaling`, β and C. If it
         learned from these rows and no others, from w = 0, its counts over all calls are shown with its rule's
         bound; otherwise `missing` says why not. The rows may include some that its early stopping held out.
+        Where it learned columns times powers of two (`scale_`), every bound is of the rows times these.
         Without a model, a plain perceptron makes `epochs` passes over the rows in their order.
     v : vector of the lifted space, (coef, intercept) or model, optional
-        Where to evaluate the bounds of Freund and Schapire; it is not rescaled.
+        Where to evaluate the bounds of Freund and Schapire; it is not rescaled. It is for the rows as they
+        are.
     epochs : int
         The number of passes for those bounds, if the model's number is unknown.
     margin, C : float
@@ -115,6 +117,9 @@ def bounds(
         rounding=rounding,
     )
     made = _made_by(model, problem, epochs) if model is not None else _one_run(problem, epochs)
+    given, factors = problem, getattr(model, "scale_", None)
+    if factors is not None:
+        problem = problem.scaled(factors)
     margin = getattr(model, "margin", margin) if made.rule == "margin" else margin
     C = getattr(model, "C", C) if made.rule in ("pa1", "pa2") else C
     statements = _Statements(problem, made, gap, time_limit, watch)
@@ -122,7 +127,10 @@ def bounds(
     for norm, name in (("l2", "freund-schapire"), ("l1", "freund-schapire l1")):
         for where, vector in (("given", v), ("model", model)):
             if vector is not None:
-                found.append(statements.at(as_vector(problem, vector), norm, f"{name} at {where}", where))
+                u = as_vector(given, vector)
+                if factors is not None:
+                    u = np.concatenate([u[..., : len(factors)] / factors, u[..., len(factors) :]], axis=-1)
+                found.append(statements.at(u, norm, f"{name} at {where}", where))
         found.append(statements.best(norm, name, hindsight_gap))
     if relevant is not None:
         found.append(statements.majority(relevant))

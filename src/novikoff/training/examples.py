@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from novikoff import _core
-from novikoff.data.arrays import check_mapped, is_memory_mapped, row_bytes, rows_of, some_rows
+from novikoff.data.arrays import check_mapped, is_memory_mapped, is_sparse, row_bytes, rows_of, some_rows
+from novikoff.data.scaling import power_factors
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
@@ -18,6 +20,7 @@ from novikoff.training.tally import Tally
 from novikoff.training.weights import Floats, Ints, Model, Scorer
 
 CALL_BYTES = 1 << 26  # bytes of rows per native call: a fraction of a second, then Python may interrupt
+SAMPLE = 200  # rows that a report looks at before it gives advice
 BLOCK_BYTES = 1 << 24  # memory-mapped rows are shuffled within blocks of this size
 
 
@@ -42,6 +45,33 @@ def weighted(weights: Floats | None) -> Order | None:
 def not_all_one(weights: Floats | None) -> bool:
     """Whether some row has a weight other than 0 and 1."""
     return weights is not None and bool(((weights != 1) & (weights != 0)).any())
+
+
+def with_sizes(sizes: Floats, rows: _core.Rows, order: Order | None, begin: int, end: int) -> Floats:
+    """The largest |x| of every column so far, raised to those of `order[begin:end]`."""
+    if rows.d > len(sizes):
+        sizes = np.concatenate([sizes, np.zeros(rows.d - len(sizes))])
+    _core.column_sizes(_core.Examples(rows, None, None, order), begin, end, sizes)
+    return sizes
+
+
+def unevenness(X: Any, factors: Floats | None) -> tuple[float, float]:
+    """`uneven` and `off_centre` of some rows times the factors, as a `Run` has them.
+
+    >>> unevenness(np.array([[1000.0, 1.0], [1000.0, 2.0]]), None)
+    (500.0, 2000.004...)
+    """
+    sizes = with_sizes(np.zeros(0), rows_of(X), None, 0, X.shape[0])
+    sizes = sizes if factors is None else sizes * factors
+    sizes = sizes[(sizes > 0) & (sizes < np.inf)]
+    uneven = float(sizes.max() / sizes.min()) if len(sizes) else 1.0
+    if is_sparse(X):  # centring would destroy the zeros
+        return uneven, 1.0
+    Z = np.asarray(X, dtype=np.float64) * (1.0 if factors is None else factors)
+    with np.errstate(over="ignore", invalid="ignore"):
+        far, spread = (math.sqrt((A * A).sum(axis=1).max(initial=0)) for A in (Z, Z - Z.mean(axis=0)))
+    known = 0 < spread < math.inf and far < math.inf
+    return uneven, far / spread if known else 1.0
 
 
 class Examples(ABC):
@@ -83,6 +113,17 @@ class Examples(ABC):
     @abstractmethod
     def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
         """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
+
+    def sample(self) -> Any:
+        """Up to `SAMPLE` of the rows, evenly spaced; None where they cannot be read again."""
+        return None
+
+    def power_factors(self) -> Floats | None:
+        """The factors of ``scale="auto"`` for the columns of these rows; None: all are 1."""
+        sizes = np.zeros(0)
+        for batch in self.as_stored():
+            sizes = with_sizes(sizes, batch.rows, batch.order, batch.begin, batch.end)
+        return power_factors(sizes)
 
     def copies(self, epochs: int) -> int:
         """The largest number of visits to one row in this many epochs."""
@@ -154,6 +195,11 @@ class ArrayExamples(Examples):
         else:
             order = rng.permutation(self.X.shape[0]) if kept is None else rng.permutation(kept)
             yield from self._batches(order, count)
+
+    def sample(self) -> Any:
+        rows = np.arange(0, self.count, max(self.count // SAMPLE, 1))
+        check_mapped(self.X)
+        return some_rows(self.X, rows if self.kept is None else self.kept[rows])
 
     def all_rows(self) -> tuple[Any, Ints, Order | None]:
         if self.kept is None:

@@ -25,15 +25,19 @@ from novikoff.data.arrays import (
     row_bytes,
     rows_of,
 )
+from novikoff.data.scaling import power_factors
 from novikoff.data.threads import results, threads
 from novikoff.outward import UNIT, down, margin_down
+from novikoff.parameters.common import AUTO
 from novikoff.training.examples import (
     CALL_BYTES,
     ArrayExamples,
     Batch,
     Examples,
     not_all_one,
+    unevenness,
     weighted,
+    with_sizes,
 )
 from novikoff.training.ledger import Call, Seen
 from novikoff.training.loop import AskingTrainer, EarlyStoppingTrainer, Epoch, WorstFirstTrainer, train
@@ -45,6 +49,7 @@ from novikoff.training.weights import Floats, Ints, Model, Scorer, Settings, Wei
 
 TINY = 2.0**-960  # smaller products may have been rounded to 0
 COUNTED = ("mistakes", "updates")
+ENOUGH_ROWS = 100  # for the factors of columns: fewer rows say little about the sizes of their values
 MAY_GO_ON = ("pa", "pa1", "pa2", "arow", "scw")  # their updates may never end
 
 
@@ -122,7 +127,7 @@ def smallest(
         labels = model.labels(batch.labels, part)
         weights = batch.weights if weighted else None
         if unit:
-            norms = _core.row_norms(batch.rows, learner.settings.bias_square)
+            norms = _core.row_norms(batch.rows, learner.settings.bias_square, learner.factors)
             with np.errstate(over="ignore"):
                 weights = (1.0 if weights is None else weights) / np.where(norms > 0, norms, 1.0)
         own = _core.Examples(batch.rows, labels, weights, batch.order)
@@ -159,21 +164,25 @@ def fit(
     weights: Floats | None = None,
     start: Model | None = None,
     init: tuple[Floats, Floats] | None = None,
+    scale: str | None = None,
 ) -> tuple[Model, Run]:
     """Train on all rows until an epoch makes no update, or the plan ends training.
 
-    `start` is a model, of which a copy is continued with its counts; `init` gives initial weights.
+    `start` is a model, of which a copy is continued with its counts and factors; `init` gives initial
+    weights. With `scale` "auto", a new model learns the columns times the factors that suit them.
     """
     state = plan.rng.bit_generator.state
     for attempt in range(2):
         model = start.copy() if start is not None else Model(n_classes, X.shape[1], settings)
         model.last_are_right = False
+        examples = ArrayExamples(X, labels, weights, plan, model)
+        if start is None and scale == AUTO:
+            model.set_factors(examples.power_factors())
         if init is not None:
             model.start_from(*init)
         if start is not None and n_classes > model.n_classes:
             model.grow(n_classes)
         try:
-            examples = ArrayExamples(X, labels, weights, plan, model)
             return model, train(LinearTrainer(model, examples, plan), plan)
         except UnsortedIndices:
             if attempt:
@@ -303,6 +312,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
                 ties=ties,
                 epochs=len(run.history),
                 start=(learner.coef(), learner.intercept()),
+                factors=learner.factors,
             )
             if proof is not None and proof.pairs is not None:
                 proof = proof.of_rows(numbers, learner.n_classes)
@@ -338,6 +348,8 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
         if self.examples.can_repeat:
             find = partial(smallest, self.model, self.examples)
             judge(self.model, run, find, self.examples.tally)
+            if run.training_errors and (sample := self.examples.sample()) is not None:
+                run.uneven, run.off_centre = unevenness(sample, self.model.factors)
             if held_out := self.examples.held_out_tally(self.model.predictor()):
                 run.held_out = held_out.score
 
@@ -464,22 +476,26 @@ def learn(
     weights: Floats | None = None,
     *,
     turned: bool = False,
+    scale: str | None = None,
 ) -> Run:
     """One pass over the rows, in their order, continuing `model` in place; with 'auto' the mean predicts.
 
-    `turned`: the only class so far, learned as the first of two, is now the second.
+    `turned`: the only class so far, learned as the first of two, is now the second. With `scale` "auto", the
+    first call of a model determines its factors, if it has `ENOUGH_ROWS`.
     All rows are checked before learning begins; if an update overflows, the model is restored.
     """
     kept = weighted(weights)
     rows = rows_of(X)
     n = rows.n if kept is None else len(kept)
     per_call = max(CALL_BYTES // row_bytes(X), 1)
+    if scale == AUTO and n >= ENOUGH_ROWS and not model.total("visits"):
+        model.set_factors(power_factors(with_sizes(np.zeros(0), rows, kept, 0, n)))
     seen = [learner.native.seen for learner in model.learners]
     started, digest = time.perf_counter(), _core.Digest()
     try:
         risky = scan(model, X, rows, weights, kept, per_call, labels, digest)
     except UnsortedIndices:
-        return learn(model, in_any_order(X), labels, n_classes, weights, turned=turned)
+        return learn(model, in_any_order(X), labels, n_classes, weights, turned=turned, scale=scale)
     backup = model.copy() if risky else None
     if turned:
         model.turn()

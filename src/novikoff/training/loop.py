@@ -7,6 +7,7 @@ uses nothing else of it. No other module loops over epochs, except the plain twi
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -161,10 +162,13 @@ def _later_end(trainer: Trainer, plan: Plan, run: Run, end: int) -> int:
 
 
 def _is_falling(history: list[Record]) -> bool:
-    """Whether the last quarter of the epochs made clearly fewer mistakes than the quarter before."""
+    """Whether the last quarter of the epochs made clearly fewer mistakes than the quarter before.
+
+    Few mistakes vary by chance, so two deviations are allowed for; such epochs are short.
+    """
     quarter = len(history) // 4
     before, last = (sum(r["mistakes"] for r in history[-k * quarter :][:quarter]) for k in (2, 1))
-    return bool(last < FALLING * before)
+    return bool(last < FALLING * before + 2 * math.sqrt(before + last))
 
 
 def record_line(record: Record) -> str:

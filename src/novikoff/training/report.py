@@ -10,10 +10,11 @@ from novikoff.outward import ceil_count, ceil_text, floor_count, floor_text
 from novikoff.shown import Shown, as_html, table_lines, table_text
 from novikoff.training.riffle import in_words
 from novikoff.training.run import Run
-from novikoff.training.tally import Score, percent
+from novikoff.training.tally import Score, hundredths, percent
 
 WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
 UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
+OFF_CENTRE = 10.0  # rows that lie this many times as far from 0 as from their mean should be centred
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Figures:
     predicts: str = ""  # what predicts, if not the last weights
     unit: str = ""  # what is right or wrong, if not `what`
     way: str = ""  # of predicting, for models that have several
+    factors: tuple[float, float] | None = (
+        None  # smallest and largest, if columns were learned times powers of two
+    )
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
@@ -63,7 +67,8 @@ def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
         held_out=run.held_out,
         first_mistakes=int(run.history[0]["mistakes"]) if run.history else 0,
         in_runs=run.in_runs,
-        spread=run.spread,
+        uneven=run.uneven,
+        off_centre=run.off_centre,
         compensated=settled[0],
         accumulator=settled[1],
         order=f"{figures.what} in the order of arrival" if run.as_given else in_words(order),
@@ -125,7 +130,13 @@ class Report(Shown):
     test: Score | None = None
     first_mistakes: int = 0  # in the first epoch, each row predicted before it was learned
     in_runs: bool = False  # rows of one class stand together
-    spread: float = 1.0  # how much larger the values of one column are than those of another, in a sample
+    uneven: float = 1.0  # how much larger the values of one column are than those of another, in a sample
+    off_centre: float = (
+        1.0  # how far rows lie from 0, as a multiple of their distance from their mean, in a sample
+    )
+    factors: tuple[float, float] | None = (
+        None  # smallest and largest, if columns were learned times powers of two
+    )
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
@@ -141,14 +152,21 @@ class Report(Shown):
         if self.n_classes is None or self.what != "rows":
             return ""
         good = train is not None and not train.errors and not _is_worse(unseen, train)
-        if self.in_runs and self._in_given_order() and not good:
-            return "rows of one class stand together, which spoils what is learned: `order='riffle'`"
+        if self.in_runs and self.in_given_order and not good:
+            remedy = "shuffle them first" if train is None else "`order='riffle'`"
+            return f"rows of one class stand together, which spoils what is learned: {remedy}"
         if train is None:
             return ""
-        if train.errors and self.spread >= UNEVEN:
+        if train.errors and self.uneven >= UNEVEN:
             return (
-                f"some columns hold values {self.spread:.1g} times as large as others: scale them, as by "
-                "`scale='standard'`"
+                f"some columns hold values {_rough(self.uneven)} times as large as others: scale them, as by "
+                "`scale='auto'`"
+            )
+        if train.errors and self.off_centre >= OFF_CENTRE:
+            return (
+                f"rows lie {_rough(self.off_centre)} times as far from 0 as from their mean: "
+                "`scale='standard'` centres the columns, which shortens rows, and the training that they "
+                "need"
             )
         if _is_worse(unseen, train):
             return "unseen rows are predicted much worse: fewer epochs, `early_stopping=True`, or more rows"
@@ -163,7 +181,9 @@ class Report(Shown):
     def _has_kernel(self) -> bool:
         return self.model.startswith("Kernel")
 
-    def _in_given_order(self) -> bool:
+    @property
+    def in_given_order(self) -> bool:
+        """Whether the rows were visited in their own order."""
         return self.order == "cyclic" or self.order.endswith("in the order of arrival")
 
     def _good(self) -> list[tuple[str, str]]:
@@ -211,6 +231,11 @@ class Report(Shown):
                 f"R = {self.radius:.6g}" if self.log2_radius is None else f"R = 2^{self.log2_radius:.6g}",
             ),
         ]
+        if self.factors is not None:
+            low, high = (round(math.log2(factor)) for factor in self.factors)
+            lines.append(
+                ("scale", f"bound, margin and R are of the columns times powers of two, 2^{low} to 2^{high}")
+            )
         if self.compensated is not None:
             close = f"{self.compensated:,} decision(s) too close for plain floating point, decided exactly"
             lines.append(("exactness", close))
@@ -346,11 +371,24 @@ def score_text(score: Score, unit: str = "rows") -> str:
     '99.99 % correct: 1 error on 30,000 rows (always the most frequent class: 66.67 %)'
     """
     errors = f"{score.errors:,} error{'' if score.errors == 1 else 's'} on {score.n:,} {unit}"
-    text = f"{percent(score.n - score.errors, score.n)} correct: {errors}"
+    f1 = "" if score.f1 is None else f"F1 {hundredths(score.f1)}, "
+    text = f"{f1}{percent(score.n - score.errors, score.n)} correct: {errors}"
     if score.largest is None:
         return text
     kind = "label" if unit.startswith("tokens") else "class"
     return f"{text} (always the most frequent {kind}: {percent(score.largest, score.n)})"
+
+
+def _rough(factor: float) -> str:
+    """A factor of at least 10 by its first two digits, rounded down.
+
+    >>> _rough(12_645.0), _rough(2.5e17)
+    ('12,000', '2.5e+17')
+    """
+    if factor >= 1e15:
+        return f"{factor:.2g}"
+    digits = str(int(factor))
+    return f"{int(digits[:2] + '0' * (len(digits) - 2)):,}"
 
 
 def _is_worse(unseen: Score | None, train: Score) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from novikoff.data import state as data_state
+from novikoff.data.scaling import FARTHEST
 from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
 from novikoff.modelfile.container import Arrays, Facts
@@ -45,6 +46,9 @@ def model_state(model: Model, *, under_way: bool = False) -> checks.State:
     if model.settings.average == AUTO:
         facts["last_are_right"] = model.last_are_right
     arrays: Arrays = {}
+    if model.factors is not None:
+        arrays["factor_columns"] = np.flatnonzero(model.factors != 1)
+        arrays["factor_exponents"] = np.frexp(model.factors[arrays["factor_columns"]])[1].astype(np.int64) - 1
     used = model.used()
     for weights, bias in model.settings.tables():
         arrays |= data_state.pack_columns(weights, columns(model, weights), used)
@@ -80,6 +84,8 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
         data_state.unpack_rows(weights, arrays, n_features, k, columns(model, weights))
         for value, view in zip(arrays[bias], columns(model, bias), strict=True):
             view[...] = value
+    if "factor_columns" in arrays:
+        model.set_factors(_factors(arrays, n_features))
     for learner, part in zip(model.learners, counts, strict=True):
         _set_counts(learner, part, used)
     if how.average == AUTO:
@@ -89,6 +95,18 @@ def model_from_state(facts: Facts, arrays: Arrays) -> Model:
     if "ledger" in facts:
         model.ledger = Ledger.from_facts(checks.fact(facts, "ledger", dict))._replace(from_zero=from_zero)
     return model
+
+
+def _factors(arrays: Arrays, n_features: int) -> Floats:
+    """The factors of all columns."""
+    columns = checks.array(arrays, "factor_columns", np.int64, (None,))
+    exponents = checks.array(arrays, "factor_exponents", np.int64, columns.shape)
+    data_state.check_numbers(columns, n_features)
+    if len(exponents) and max(-exponents.min(), exponents.max()) > FARTHEST:
+        raise ValueError(f"factors of columns are beyond 2^{FARTHEST}")
+    factors = np.ones(n_features)
+    factors[columns] = np.ldexp(1.0, exponents)
+    return factors
 
 
 def _set_counts(learner: Weights, part: Facts, used: Indices | None) -> None:
@@ -162,13 +180,14 @@ def run_state(run: Run) -> checks.State:
         "witness",
         "interrupted",
         "call",
-        "spread",
+        "uneven",
+        "off_centre",
         *(() if run.n_shards else ("n_shards", "mixed")),
     )
     dropped += ("proofs", *(() if run.witness_is != "last" else ("witness_is",)))
     dropped += tuple(name for name in NEWER if not getattr(run, name))
     facts = {f.name: getattr(run, f.name) for f in fields(Run) if f.name not in dropped}
-    facts |= {name: list(facts[name]) for name in ("score", "held_out") if name in facts}
+    facts |= {name: _score_facts(facts[name]) for name in ("score", "held_out") if name in facts}
     facts["history"] = lasting(run.history)
     impossible = {k: proof for k, proof in run.proofs.items() if not proof.is_possible}
     if impossible:
@@ -291,17 +310,24 @@ def run_from_state(facts: Facts, arrays: Arrays, model: Model | None = None) -> 
     )
 
 
+def _score_facts(score: Score) -> list[Any]:
+    return list(score if score.f1 is not None else score[:3])
+
+
 def _score(facts: Facts, name: str) -> Score | None:
-    """Errors, n, and the size of the largest class, which may be unknown. Earlier versions wrote none."""
+    """Errors, n, the size of the largest class, which may be unknown, and for chunks F1."""
     given = checks.fact(facts, name, list) if name in facts else []
     if not given:
         return None
-    if len(given) != 3 or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
+    if len(given) not in (3, 4) or not all(_is_count(part) for part in given[: 2 if given[2] is None else 3]):
         raise ValueError(f"{name} has {checks.short(given)}, expected errors, rows and the largest class")
-    errors, n, largest = given
+    errors, n, largest = given[:3]
+    f1 = given[3] if len(given) == 4 else None
+    if f1 is not None and not (type(f1) is float and 0 <= f1 <= 1):
+        raise ValueError(f"{name} has the F1 {checks.short(f1)}, expected a number from 0 to 1")
     if not max(errors, largest or 0, 1) <= n:
         raise ValueError(f"{name} counts {errors} errors and {largest} rows of a class in {n} rows")
-    return Score(errors, n, largest)
+    return Score(errors, n, largest, f1)
 
 
 def _v_square(facts: Facts) -> float:

@@ -18,13 +18,22 @@ import numpy.typing as npt
 
 from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
-from novikoff.data.scaling import Scaling
+from novikoff.data.scaling import Scaling, power_factors
 from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
+from novikoff.parameters.common import AUTO
 from novikoff.training.checkpoint import Checkpoint
-from novikoff.training.examples import ArrayExamples, Batch, Examples, not_all_one, weighted
+from novikoff.training.examples import (
+    SAMPLE,
+    ArrayExamples,
+    Batch,
+    Examples,
+    not_all_one,
+    weighted,
+    with_sizes,
+)
 from novikoff.training.linear import LinearTrainer
 from novikoff.training.loop import train
 from novikoff.training.piles import BLOCK, Piles
@@ -83,6 +92,7 @@ class SourceExamples(Examples):
         self.piles: Piles | None = None  # for order="riffle"
         self.rng: np.random.Generator | None = None  # of its riffles
         self.riffles = 0  # drawn so far, one per epoch
+        self.sizes: Floats | None = None  # the largest |x| of every column, if a pass has measured them
         self.tallied: Tally | None = None  # by the last whole pass of `as_stored`
         self.where: Callable[[int], str] = str  # the location of a row, once all are read
 
@@ -96,6 +106,14 @@ class SourceExamples(Examples):
                 pass
         assert self.tallied is not None
         return self.tallied
+
+    def sample(self) -> Any:
+        if not self.can_repeat:
+            return None
+        for batch in self._as_stored("looking at rows"):
+            here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
+            return some_rows(batch.X, here[:: max(len(here) // SAMPLE, 1)])
+        return None
 
     def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
         """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
@@ -272,8 +290,18 @@ class SourceExamples(Examples):
                 seconds = time.perf_counter() - started
                 self.watch(Progress(doing, rows, block.consumed, self.source.size, 0, seconds))
 
-    def survey(self, scale: str | None, *, balanced: bool, blocks: Iterable[Block] | None = None) -> None:
-        """One pass that finds the classes and, if requested, their frequencies and the scaling."""
+    def survey(
+        self,
+        scale: str | None,
+        *,
+        balanced: bool,
+        sizes: bool = False,
+        blocks: Iterable[Block] | None = None,
+    ) -> None:
+        """One pass that finds the classes and, if requested, their frequencies and the scaling.
+
+        With `sizes` it measures the columns, for the factors of a linear model.
+        """
         counts: Counter[str] = Counter()
         self.surveyed = True
 
@@ -291,10 +319,21 @@ class SourceExamples(Examples):
         if scale is not None:
             self.scaling = Scaling.measure(scale, noted(), self.source.features)
         if scale in (None, "unit"):
-            for _ in noted():
-                pass
+            self.sizes = np.zeros(0) if sizes else None
+            for block in noted():
+                if sizes:
+                    self._note_sizes(block)
         if balanced:
             self.class_weight = {c: counts.total() / (len(counts) * n) for c, n in counts.items()}
+
+    def _note_sizes(self, block: Block) -> None:
+        weights = block.weights
+        if self.class_weight and not all(self.class_weight.values()):  # rows without a weight do not count
+            weights = self._weights(block, self._labels(block))
+        order = weighted(weights)
+        assert self.sizes is not None
+        n = block.n_rows if order is None else len(order)
+        self.sizes = with_sizes(self.sizes, rows_of(block.X), order, 0, n)
 
     def read_all(self, scale: str | None, *, balanced: bool) -> tuple[Matrix, Ints, Floats | None]:
         """All rows at once, scaled, with class indices and weights."""
@@ -309,9 +348,13 @@ class SourceExamples(Examples):
         self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
     ) -> LinearTrainer:
         """A fit with all rows in memory, scaled, which may visit them in any order."""
-        X, labels, weights = self.read_all(scale, balanced=balanced)
+        by_factors = scale == AUTO and not self.source.features.hashed
+        X, labels, weights = self.read_all(None if scale == AUTO else scale, balanced=balanced)
         model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
-        return LinearTrainer(model, ArrayExamples(X, labels, weights, plan, model), plan)
+        examples = ArrayExamples(X, labels, weights, plan, model)
+        if by_factors:
+            model.set_factors(examples.power_factors())
+        return LinearTrainer(model, examples, plan)
 
     def in_passes(
         self,
@@ -326,6 +369,8 @@ class SourceExamples(Examples):
 
         For a riffle, a pass before learning finds all columns and classes, in the order of the rows.
         """
+        sizes = scale == AUTO and self.can_repeat and not self.source.features.hashed
+        scale = None if scale == AUTO else scale
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
@@ -333,14 +378,15 @@ class SourceExamples(Examples):
         if plan.order == "riffle":
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
-            self.survey(scale, balanced=balanced, blocks=self._noted(self.piles))
+            self.survey(scale, balanced=balanced, sizes=sizes, blocks=self._noted(self.piles))
             if self.source.only_in_order:  # too large to keep
                 self.piles, plan = None, replace(plan, order="cyclic")
+        resumes = checkpoint is not None and checkpoint.exists()
+        if (measured or balanced or sizes) and self.piles is None and not resumes:
+            self.survey(scale, balanced=balanced, sizes=sizes)
         trainer = self._fitting(plan, settings, checkpoint)
-        if checkpoint is not None and checkpoint.exists():
+        if checkpoint is not None and resumes:
             checkpoint.restore(trainer, self)
-        elif (measured or balanced) and self.piles is None:
-            self.survey(scale, balanced=balanced)
         return trainer
 
     def start_over(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
@@ -350,7 +396,12 @@ class SourceExamples(Examples):
         return self._fitting(plan, settings, checkpoint)
 
     def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
-        trainer = LinearTrainer(Model(2, 0, settings), self, plan)
+        model = Model(2, 0, settings)
+        factors = None if self.sizes is None else power_factors(self.sizes)
+        if factors is not None:
+            model.resize(len(factors))
+            model.set_factors(factors)
+        trainer = LinearTrainer(model, self, plan)
         if checkpoint is not None:
             self.after_block = partial(checkpoint.after_block, trainer, self)
         return trainer
@@ -383,7 +434,8 @@ def fit(
     Unless classes are declared or may grow, they are sorted, as for an array. In the order of the source, the
     fit starts with the classes of the first block; a new label in a later block restarts it, after a pass
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
-    memory (`data.sources.kept`); otherwise it is read in its order.
+    memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the
+    first epoch measures the columns, unless the source can be read only once or hashes them.
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:

@@ -34,6 +34,7 @@ def summarize(model: Model, run: Run, name: str, order: str, way: str = "") -> R
         missing=missing_for(model, run),
         predicts=WAYS[way or ("averaged" if model.averages else "last")],
         way=way,
+        factors=model.factor_range(),
     )
     return report_of(run, figures, f"{name}(rule={model.settings.rule!r})", order)
 

@@ -14,6 +14,8 @@ Ints = npt.NDArray[Any]
 class Score(NamedTuple):
     """The errors of a model on n rows, of which the most frequent class has `largest` (None: not counted).
 
+    `f1` is that of chunks, where rows are tokens whose labels form chunks.
+
     >>> Score(5, 200, 150).accuracy
     0.975
     """
@@ -21,6 +23,7 @@ class Score(NamedTuple):
     errors: int
     n: int
     largest: int | None = None
+    f1: float | None = None
 
     @property
     def accuracy(self) -> float:
@@ -33,7 +36,8 @@ class Score(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
-        return {**self._asdict(), "accuracy": self.accuracy, "baseline": self.baseline}
+        figures = {**self._asdict(), "accuracy": self.accuracy, "baseline": self.baseline}
+        return figures if self.f1 is not None else {k: v for k, v in figures.items() if k != "f1"}
 
 
 @dataclass
@@ -44,13 +48,14 @@ class Tally:
     >>> tally.add(np.array([0, 0, 1]), np.array([0, 1, 1]))
     >>> tally.add(np.array([1, 1]), np.array([1, 1]))
     >>> tally.score, tally.changes
-    (Score(errors=1, n=5, largest=3), 1)
+    (Score(errors=1, n=5, largest=3, f1=None), 1)
     """
 
     errors: int = 0
     by_class: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     changes: int = 0  # how often the class changes from one row to the next
     last: int = -1  # the class of the last row
+    f1: float | None = None  # of chunks; unknown of a sum
 
     def add(self, labels: Ints, predicted: Ints | None = None) -> None:
         """Count consecutive rows; without predictions all count as right."""
@@ -73,7 +78,7 @@ class Tally:
 
     @property
     def score(self) -> Score | None:
-        return Score(self.errors, self.n, int(self.by_class.max())) if self.n else None
+        return Score(self.errors, self.n, int(self.by_class.max()), self.f1) if self.n else None
 
     @property
     def in_runs(self) -> bool:
@@ -92,6 +97,15 @@ def percent(part: int, of: int) -> str:
     """A share in percent, rounded to nearest, but 100 only for all, and 0 only for none."""
     hundredths = min(max(round(10_000 * part / of), part > 0), 10_000 - (part < of)) if of else 0
     return f"{hundredths // 100}.{hundredths % 100:02} %"
+
+
+def hundredths(share: float) -> str:
+    """A share times 100, rounded to nearest, but 100 only for all.
+
+    >>> hundredths(0.9391), hundredths(0.999999)
+    ('93.91', '99.99')
+    """
+    return f"{100 * share if share >= 1 else min(100 * share, 99.99):.2f}"
 
 
 AFFORDABLE = 1 << 24  # (row, support) pairs

@@ -101,6 +101,7 @@ class Weights:
     bias_sums: Floats | None = None
     confidences: Floats | None = None  # 1/σ − 1 of each weight, under a rule with variances
     bias_confidences: Floats | None = None
+    factors: Floats | None = None  # of the columns, with which rows are learned: see `set_factors`
 
     def __init__(
         self, n_classes: int, n_features: int, settings: Settings, used: Indices | None = None
@@ -119,10 +120,28 @@ class Weights:
         if self.weight_sums is not None and self.bias_sums is not None:
             sums = self.weight_sums, self.bias_sums
         self.native = _core.Learner(self.n_classes, self.weights, self.bias, rule, sums, zero)
+        if self.factors is not None:
+            self.native.set_factors(self.factors)
+            if not zero:
+                self.native.measure_norm()
         if self.confidences is not None and self.bias_confidences is not None:
             self.native.set_confidences((self.confidences, self.bias_confidences))
         self._norm: tuple[int, float] | None = None  # the norm, after this many updates
         self._used: tuple[int, Indices] | None = None  # the rows used, after this many updates
+
+    def set_factors(self, factors: Floats | None) -> None:
+        """From now on, learn rows z whose columns are those of x times these powers of two; None: x itself.
+
+        The weights are still those of x, so that they predict x: w·z = v·x for v = factors·w. Lengths, R and
+        margins are those of z and w.
+        """
+        self.factors = factors
+        self.native.set_factors(factors)
+        self.reset_norm()
+
+    def unscaled(self, w: Floats, rows: Any = slice(None)) -> Floats:
+        """From rows of `weights` to the weights of z."""
+        return w if self.factors is None else w / self.factors[rows, None]
 
     def norm(self) -> float:
         """‖w‖ with the bias, computed again only after an update."""
@@ -153,10 +172,11 @@ class Weights:
 
     def square(self) -> Enclosure:
         """‖w‖² with the bias, enclosed; exact if it is a double and there are not too many weights."""
-        w = self.weights.ravel()
+        if is_large(self.weights) and (used := self.used()) is not None:
+            w = self.unscaled(self.weights[used], used).ravel()
+        else:
+            w = self.unscaled(self.weights).ravel()
         if is_large(self.weights):
-            used = self.used()
-            w = w if used is None else self.weights[used].ravel()
             w = w[w != 0]
         low, high = enclosed_square(w)
         if self.settings.bias_square:
@@ -267,6 +287,9 @@ class Weights:
                 kept = min(len(old), n_features)
                 new[:kept] = old[:kept]
             setattr(self, name, new)
+        if self.factors is not None:
+            more = np.ones(max(n_features - len(self.factors), 0))
+            self.factors = np.concatenate([self.factors[:n_features], more])
         self._connect()
         for name, value in counts.items():
             setattr(self.native, name, value)
@@ -313,7 +336,11 @@ class Scorer:
     @classmethod
     def from_learner(cls, learner: Weights) -> Scorer:
         """The learner's last weights, not copied."""
-        return cls(learner.native.view(), learner.n_classes, learner.weights, learner.bias)
+        native = learner.native.view()
+        if learner.factors is not None:  # lengths are now those of the rows as they are
+            native.set_factors(None)
+            native.measure_norm()
+        return cls(native, learner.n_classes, learner.weights, learner.bias)
 
     @classmethod
     def from_weights(cls, coef: Floats, intercept: Floats, used: Indices | None = None) -> Scorer:
@@ -391,6 +418,30 @@ class Model:
         """Whether w = 0 at the start, which the bounds need."""
         return self.ledger.from_zero
 
+    @property
+    def factors(self) -> Floats | None:
+        """The powers of two by which columns are multiplied before they are learned; None: all are 1."""
+        return self.learners[0].factors
+
+    def fold(self, factors: Floats) -> None:
+        """From weights of z, the rows times these factors, to weights of the rows as they are."""
+        if (factors == 1).all():
+            return
+        for learner in self.learners:
+            for table in (learner.weights, learner.weight_sums):
+                if table is not None:
+                    table *= factors[:, None]
+        self.set_factors(factors)
+
+    def factor_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest factor."""
+        return None if self.factors is None else (float(self.factors.min()), float(self.factors.max()))
+
+    def set_factors(self, factors: Floats | None) -> None:
+        """Learn rows with these factors: see `Weights.set_factors`."""
+        for learner in self.learners:
+            learner.set_factors(factors)
+
     def copy(self) -> Model:
         twin = object.__new__(Model)
         vars(twin).update(vars(self))
@@ -412,6 +463,7 @@ class Model:
                 Weights(2, self.n_features, self.settings) for _ in range(n_classes - self.n_classes)
             ]
             for learner in self.learners[self.n_classes :]:
+                learner.set_factors(self.factors)
                 learner.native.visits = self.learners[0].native.visits
         elif self.settings.multiclass == "ovr" and n_classes > 2:
             self._part(n_classes)

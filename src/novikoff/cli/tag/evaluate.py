@@ -5,7 +5,7 @@ from __future__ import annotations
 from novikoff.cli import output, progress
 from novikoff.cli.options import MODEL, OUTPUT, TAG_READING, TAG_TABLE, Argument, Options
 from novikoff.cli.parser import command
-from novikoff.cli.tag.inputs import load, open_for_tagger
+from novikoff.cli.tag.inputs import load, open_labelled
 from novikoff.cli.tag.scores import score_lines
 
 
@@ -28,7 +28,7 @@ def evaluate(options: Options) -> None:
 
     with progress.bar(not (options.quiet or options.json)) as watch:
         tagger = load(options.model, options.trust_patterns)
-        source = open_for_tagger(tagger, options.data, options, labelled=True)
+        source = open_labelled(tagger, options.data, options)
         scores = score_file(tagger, source, n_jobs=options.n_jobs, watch=watch)
     if options.json:
         output.write_json({"model": str(options.model)} | scores.to_dict())

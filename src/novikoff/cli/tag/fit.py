@@ -13,13 +13,15 @@ from novikoff.cli.learning import plan_of
 from novikoff.cli.options import Argument, Options
 from novikoff.cli.parser import command
 from novikoff.cli.paths import model_path
-from novikoff.cli.tag.inputs import load, open_for_tagger, open_new, templates_of
+from novikoff.cli.tag.inputs import check_test, load, open_labelled, open_new, templates_of
 from novikoff.cli.tag.scores import headlines
+from novikoff.parameters.tagging import SCHEMES
 
 if TYPE_CHECKING:
     from novikoff.tagging.conll import SentenceFile
     from novikoff.tagging.repairs import Repairs
     from novikoff.tagging.scoring import TagScores
+    from novikoff.tagging.sequences import Sequences
     from novikoff.tagging.tagger import Tagger
 
 
@@ -64,6 +66,8 @@ def fit(options: Options) -> int:
         "label": options.label,
         "layout": source.layout,
     }
+    if options.test:
+        check_test(options, source)
     with progress.bar(not quiet, options.max_epochs) as watch:
         watch, after_epoch = progress.by_epoch(watch)
         started = time.monotonic()
@@ -77,11 +81,14 @@ def fit(options: Options) -> int:
         x, labels, classes = source.read(features, after_block)
         assert labels is not None
         classes, labels, repairs = repaired(classes, x.starts, labels, source.where, strict=options.strict)
+        long = _long(x, source)
+        if long and options.strict:
+            raise ValueError(long)
         plan = plan_of(options, after_epoch)
         settings = {name: vars(options)[name] for name in ("average", "transitions", "min_count")}
         to = encoding.encoded(options.learn_as, features, x, labels, classes, plan, **settings)
         trainer, features = fitting.trainer_of(
-            features, x, to.labels, to.classes, plan, where=source.where, **settings
+            features, x, to.labels, to.classes, plan, written=to.written, where=source.where, **settings
         )
         run = train(trainer, plan)
         about = {"parameters": made, "order": options.order, "written": to.written}
@@ -94,15 +101,32 @@ def fit(options: Options) -> int:
         if options.test and not interrupted:
             with progress.bar(not quiet) as watch:
                 tagger = load(path, trust_patterns=True)  # just written
-                test = open_for_tagger(tagger, options.test, options, labelled=True)
+                test = open_labelled(tagger, options.test, options)
                 tested = score_file(tagger, test, n_jobs=options.n_jobs, watch=watch)
     finally:  # the model is reported even if the test fails
         about_labels = _about_labels(options, source, repairs, to.decided)
         _show(learned, path, tested, chosen, about_labels, options)
+        if long:
+            output.note(f"warning: {long}")
     if not interrupted:
         return DONE
     output.note(f"interrupted; what had been learned so far is saved in {path}.")
     return INTERRUPTED
+
+
+LONG = 500  # tokens of a sentence, which are rather many sentences without empty lines between them
+LONG_ALONE = 100  # the same, if it is the only sentence
+
+
+def _long(x: Sequences, source: SentenceFile) -> str:
+    """A statement about a sentence that is too long to be one; empty if there is none."""
+    s = int(x.lengths.argmax())
+    length = int(x.lengths[s])
+    if length < (LONG if len(x) > 1 else LONG_ALONE):
+        return ""
+    which = "the sentence" if len(x) > 1 else "the only sentence"
+    where = source.where(int(x.starts[s]))
+    return f"{where}: {which} that begins here has {length:,} tokens; an empty line ends a sentence."
 
 
 def _about_labels(options: Options, source: SentenceFile, repairs: Repairs, decided: str) -> dict[str, Any]:
@@ -111,7 +135,7 @@ def _about_labels(options: Options, source: SentenceFile, repairs: Repairs, deci
     return {
         "column": None if column is None or options.label is None else column + 1,
         "scheme": repairs.scheme,
-        "learned": decided or (options.learn_as and f"as {options.learn_as.upper()}"),
+        "learned": decided or (f"as {options.learn_as.upper()}" if options.learn_as in SCHEMES else None),
         "repaired": repairs.count,
         "repairs": list(repairs.shown),
     }

@@ -18,44 +18,124 @@ if TYPE_CHECKING:
 def open_new(options: Options) -> tuple[SentenceFile, str | None]:
     """Files to learn from, and the name of the default templates if none were given."""
     from novikoff.data.sources.bytestream import ByteStream
-    from novikoff.tagging.columns import head_rows
     from novikoff.tagging.conll import look, open_sentences
-    from novikoff.tagging.readymade import usual
     from novikoff.tagging.templates import Templates
 
     stream, templates = ByteStream(options.data), options.templates
     given = None if templates is None else Templates.read(templates)
-    chosen = None
-    if given is None:
-        format, width = look(stream, options.format or "auto")
-        if format == "conllu":
+    chosen, format = None, options.format or "auto"
+    try:
+        kind, width = look(stream, format)
+        if given is None and kind == "conllu":
             chosen = "pos"
-        elif format == "conll" and options.label is None:
-            chosen = usual(width, [row[-1] for _, row in head_rows(stream) if len(row) == width])
-        if format == "conll" and chosen is None and width:
-            stream.close()
-            raise ValueError(
-                f"{stream.name}: there are no default templates for {_columns(width)}: pass --templates with "
-                "a file of one template per line, or the name of predefined ones."
-            )
-        given = None if chosen is None else Templates.named(chosen)
-    return open_sentences(stream, given, format=options.format or "auto", label=options.label), chosen
+        elif given is None and kind == "conll" and width:
+            chosen = _usual(stream, width, options.label)
+    except BaseException:
+        stream.close()
+        raise
+    given = given if chosen is None else Templates.named(chosen)
+    return open_sentences(stream, given, format=format, label=options.label), chosen
+
+
+def _usual(stream: ByteStream, width: int, label: str | None) -> str:
+    """The name of the templates that files of columns get by default."""
+    from novikoff.tagging.columns import head_rows, label_number
+    from novikoff.tagging.readymade import usual
+
+    column = width - 1 if label is None else label_number(stream.name, label, (), {})
+    if column is None or not 0 <= column < width:
+        has = f"which has {_columns(width)}"
+        named = "; a name needs --templates that name the columns" if column is None else ""
+        raise ValueError(f"{stream.name}: --label {label} is no column of the file, {has}{named}.")
+    rows = head_rows(stream)
+    if chosen := usual(width, column, [row[column] for _, row in rows if len(row) == width]):
+        return chosen
+    if width == 1:
+        line, cells = rows[0][0], rows[0][1][0]
+        commas = ", but commas" if "," in cells else ""
+        raise ValueError(
+            f"{stream.name}, line {line}: expected a token and its label, separated by blanks or tabs, found "
+            f"one column{commas}."
+        )
+    raise ValueError(
+        f"{stream.name}: there are no default templates for {_columns(width)} with the label in number "
+        f"{column + 1}: pass --templates with a file of one template per line, or the name of predefined "
+        "ones; or --label, if the label is not the last column."
+    )
+
+
+def check_test(options: Options, source: SentenceFile) -> None:
+    """Read the test files, or the first block of large ones, so that errors are found before training."""
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.tagging import reading
+
+    if "-" in options.test:
+        return
+    stream = ByteStream(options.test)
+    whole = stream.size is not None and stream.size <= TEST_BYTES
+    test = _open(stream, source.templates, source.layout, options, labelled=True)
+    try:
+        features = reading.begin(source.templates, CHECK_BITS)
+        for _ in test.blocks(features):
+            if not whole:
+                break
+    finally:
+        test.close()
+
+
+TEST_BYTES = 1 << 24  # a test file up to this size is read as a whole before training, of others a part
+CHECK_BITS = 10  # features are hashed then, as their names do not matter
 
 
 def _columns(n: int) -> str:
     return "one column" if n == 1 else f"{n} columns"
 
 
-def open_for_tagger(
-    tagger: Tagger, data: list[str], options: Options, *, labelled: bool | None
-) -> SentenceFile:
-    """Files for a tagger to read, with the layout of its training files."""
+def open_labelled(tagger: Tagger, data: list[str], options: Options) -> SentenceFile:
+    """Files with labels for a tagger to read, with the layout of its training files."""
     from novikoff.data.sources.bytestream import ByteStream
-    from novikoff.tagging.conll import look, open_sentences
+
+    return _open(ByteStream(data), templates_of(tagger), _layout(tagger), options, labelled=True)
+
+
+def open_to_tag(tagger: Tagger, data: list[str], options: Options) -> SentenceFile | None:
+    """Files to tag, with or without labels; None for a file without a sentence."""
+    from novikoff.data.sources.bytestream import ByteStream
+    from novikoff.tagging.conll import look
 
     stream, templates = ByteStream(data), templates_of(tagger)
+    try:
+        format, width = look(stream, options.format or "auto")
+        if not width and len(stream.names) == 1:
+            stream.close()
+            return None
+        if format == "conll" and options.format is None and templates is not None:
+            instead = "" if _lacking(tagger) else "; --tokenize reads plain text"
+            _refuse_text(stream, _widths(templates, _layout(tagger), options.label), instead)
+    except BaseException:
+        stream.close()
+        raise
+    source = _open(stream, templates, _layout(tagger), options, labelled=None)
+    source.may_be_empty = True
+    return source
+
+
+def _layout(tagger: Tagger) -> dict[str, object] | None:
     layout = tagger.parameters.get("layout")
-    like = layout if isinstance(layout, dict) else None
+    return layout if isinstance(layout, dict) else None
+
+
+def _open(
+    stream: ByteStream,
+    templates: Templates | None,
+    like: dict[str, object] | None,
+    options: Options,
+    *,
+    labelled: bool | None,
+) -> SentenceFile:
+    """Files with the layout `like` of the training files."""
+    from novikoff.tagging.conll import look, open_sentences
+
     try:
         format, width = look(stream, options.format or "auto")
         attributes = format == "crfsuite"
@@ -67,9 +147,6 @@ def open_for_tagger(
                 f"{stream.name}: the file has {has}, but the tagger was trained on files with {needs}; use "
                 "--format if the format was not recognized."
             )
-        if labelled is None and format == "conll" and options.format is None and templates is not None:
-            instead = "" if _lacking(tagger) else "; --tokenize reads plain text"
-            _refuse_text(stream, _widths(templates, like, options.label), instead)
     except BaseException:
         stream.close()
         raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from novikoff.cli import options as opt
 from novikoff.cli.options import Argument, Options, UsageError
 from novikoff.cli.parser import command
-from novikoff.cli.tag.inputs import load, open_for_tagger, open_text
+from novikoff.cli.tag.inputs import load, open_text, open_to_tag
 
 if TYPE_CHECKING:
     from novikoff.tagging.conll import SentenceFile
@@ -72,15 +72,17 @@ def predict(options: Options) -> None:
             if name in options.given:
                 raise UsageError("is not possible with --tokenize.", opt.flag_of(name))
     predictions = Predictions(tagger, options)
-    source: PlainText | SentenceFile
+    source: PlainText | SentenceFile | None
     if options.tokenize:
         source = open_text(tagger, options.data, split=options.split_sentences)
     else:
-        source = open_for_tagger(tagger, options.data, options, labelled=None)
+        source = open_to_tag(tagger, options.data, options)
     with (
-        closing(source),
+        nullcontext() if source is None else closing(source),
         nullcontext(sys.stdout.buffer) if options.output is None else written(options.output) as file,
     ):
+        if source is None:
+            return
         predictions.check(source)
         for block in source.blocks(tagger.features):
             file.write(predictions.of(block, source))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def headlines(scores: TagScores) -> list[str]:
-    """The outcome in two lines; in one line if the labels are not chunks."""
+    """The outcome in two lines, or in one if the labels are not chunks; and labels that are not known."""
     every = scores.chunks.all
     lines = []
     if scores.spelled:
@@ -24,15 +24,15 @@ def headlines(scores: TagScores) -> list[str]:
         f"{scores.chunks.tokens:,} (always the most frequent label: {100 * scores.baseline:.2f} %); "
         f"{scores.right_sentences:,} of {scores.sentences:,} sentences right from end to end"
     )
+    if scores.unknown:
+        most = ", ".join(f"{label!r} ({n:,})" for label, n in scores.unknown.most_common(5))
+        lines.append(f"labels that the tagger does not know, counted as errors: {most}")
     return lines
 
 
 def score_lines(scores: TagScores) -> list[str]:
     """All figures."""
     out = headlines(scores)
-    if scores.unknown:
-        most = ", ".join(f"{label!r} ({n:,})" for label, n in scores.unknown.most_common(5))
-        out.append(f"labels that the tagger does not know, counted as errors: {most}")
     name = "type" if scores.spelled else "label"
     wide = max(len(each) for each in [*scores.chunks.types, name])
     out += [
