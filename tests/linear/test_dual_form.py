@@ -29,6 +29,8 @@ def check(model, X, y, found, c=1.0):
     else:
         signed = found.alpha
     w = signed.T @ lifted
+    if found.factors is not None:
+        w[:, : X.shape[1]] *= found.factors**2
     np.testing.assert_allclose(w[:, : X.shape[1]], coef, rtol=1e-9, atol=1e-9)
     if model.fit_intercept:
         np.testing.assert_allclose(c * w[:, -1], intercept, rtol=1e-9, atol=1e-9)
@@ -71,6 +73,19 @@ def test_sample_weights_and_sparse_rows():
     found = model.dual(sp.csr_array(X), y, weights)
     assert not found.alpha[::7].any()
     check(model, X, y, found, c=2.0)
+
+
+def test_scaled_columns():
+    """Columns learned times powers of two f: w_j = f_j²·Σ α·y·x_j; with 'standard' the scaled rows."""
+    X, y = data()
+    X = X * [1.0, 1000.0, 1e-3, 1.0]
+    model = Perceptron(random_state=0).fit(X, y)
+    found = model.dual(X, y)
+    assert found.factors is not None and len(np.unique(found.factors)) > 1
+    check(model, X, y, found)
+    assert Perceptron(random_state=0, scale=None).fit(X, y).dual(X, y).factors is None
+    model = Perceptron(random_state=0, scale="standard").fit(X, y)
+    check(model, np.asarray(model.scaling_.of(X)), y, model.dual(X, y))
 
 
 def test_the_six_points_as_in_the_trace():

@@ -27,6 +27,7 @@ class Dual(Shown):
     averaged: bool  # whether these are the coefficients of the averaged weights
     updates_by_class: dict[Any, int]  # on rows of each class; with one-vs-rest summed over the classes
     rule: str
+    factors: Floats | None = None  # f of `scale='auto'`: then w_j = f_j²·Σ α_i·y_i·x_ij
 
     @property
     def support(self) -> Counts:
@@ -71,4 +72,5 @@ def dual_of(model: Model, labels: Ints, classes: list[Any], *, averaged: bool) -
             np.add.at(alpha, (rows, own), share)
             np.add.at(alpha, (rows, rival), -share)
     by_class = dict(zip(classes, counts.tolist(), strict=True))
-    return Dual(alpha if joint else alpha[:, 0], averaged, by_class, model.settings.rule)
+    rule, factors = model.settings.rule, model.factors
+    return Dual(alpha if joint else alpha[:, 0], averaged, by_class, rule, factors)

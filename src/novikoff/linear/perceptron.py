@@ -253,7 +253,8 @@ class Perceptron(LinearClassifier):
         is s²·Σ α_i·y_i·x_i.
 
         The fit is run again with its updates recorded, so its rows, labels and weights must be given, and
-        `random_state` must be a number (or the order "cyclic" or "worst").
+        `random_state` must be a number (or the order "cyclic" or "worst"). x is the row that was learned:
+        scaled, if the fit scaled rows; with `scale='auto'` see `Dual.factors`.
 
         Parameters
         ----------

@@ -115,5 +115,6 @@ def plain(rule: str = "perceptron", **options: Any) -> Perceptron:
 
     There is no bias and sign(0) = +1, unless `options` say otherwise.
     """
-    own: dict[str, Any] = {"fit_intercept": False, "order": "cyclic", "average": False, "scale": None}
-    return Perceptron(rule, **({"max_epochs": 100_000} | own | options))
+    own: dict[str, Any] = {"fit_intercept": False, "order": "cyclic", "average": False}
+    own |= {"max_epochs": 100_000, "scale": None}
+    return Perceptron(rule, **(own | options))
