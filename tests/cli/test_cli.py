@@ -349,7 +349,7 @@ def test_every_format_gives_the_same_weights_by_name():
     weights = []
     for suffix, text, *more in (("svm", svm), ("jsonl", lines), ("csv", table, "--header")):
         Path(f"same.{suffix}").write_text("\n".join(text) + "\n")
-        run("fit", f"same.{suffix}", "--average", "--model", f"{suffix}.novikoff", *more)
+        run("fit", f"same.{suffix}", "--average", "--epochs", 10, "--model", f"{suffix}.novikoff", *more)
         linear = load_model(f"{suffix}.novikoff")
         found = linear.features.names(range(linear.model.n_features))
         weights.append(dict(zip(found, linear.weights()[0][0].tolist(), strict=True)))

@@ -29,14 +29,14 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
     opt.LABELLED,
     groups={
         **opt.ROWS,
-        "The run": (
+        "Learning": (
             opt.option(
                 "rule",
                 legal=RULES.__contains__,
                 expected=f"one of {', '.join(RULES)}",
                 choices=RULES,
-                help="The rule of an update. 'perceptron' adds y*x at a mistake, 'normalized' y*x divided by "
-                "its length; 'margin' adds y*x also where the row is right by no more than `margin`.",
+                help="What is added: y*x, or y*x divided by its length. 'margin': also at rows right by "
+                "`margin` or less.",
             ),
             *("margin", *opt.DECISIONS),
             opt.option(
@@ -58,7 +58,7 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
             ),
             "random_state",
         ),
-        "With a kernel": ("kernel", *KERNEL),
+        "Kernels": ("kernel", *KERNEL),
         "Reporting": (
             opt.value_option(
                 "limit", "The number of visits to list. Default: 40 as text, all in files and JSON.", kind=int
@@ -72,7 +72,9 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
     examples=("novikoff trace examples/data/iris.csv --positive setosa --epochs 1 --limit 10",),
 )
 def trace(options: Options) -> None:
-    """Show a run visit by visit: x, y, the score, mistake or not, and the weights after it.
+    """Show a run visit by visit, as it is written on a board.
+
+    The columns are x, y, the score, mistake or not, and the weights after the visit.
 
     It starts from w = 0, and predicts the second class at score 0 (--ties mistake: that is a mistake for both
     classes). Rows are numbered from 0. With --kernel the table shows α, the number of mistakes on each row,
