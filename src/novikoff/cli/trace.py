@@ -35,8 +35,7 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
                 legal=RULES.__contains__,
                 expected=f"one of {', '.join(RULES)}",
                 choices=RULES,
-                help="What is added: y*x, or y*x divided by its length. 'margin': also at rows right by "
-                "`margin` or less.",
+                help="What is added: y*x, or y*x divided by its length; margin: more often.",
             ),
             *("margin", *opt.DECISIONS),
             opt.option(
@@ -77,8 +76,8 @@ def trace(options: Options) -> None:
     The columns are x, y, the score, mistake or not, and the weights after the visit.
 
     It starts from w = 0, and predicts the second class at score 0 (--ties mistake: that is a mistake for both
-    classes). Rows are numbered from 0. With --kernel the table shows α, the number of mistakes on each row,
-    instead of weights. All rows are read into memory.
+    classes). Rows are numbered from 0. Where a kernel is given, the table shows α, the number of mistakes on
+    each row, instead of weights. All rows are read into memory.
     """
     _check(options)
     source = open_data(options.data, **opt.row_options(options))
