@@ -31,7 +31,7 @@ def rows(seed, *, classes=2, noise=0, zeros=0):
 
 def write(path, X, y, weights=None):
     """As VW text, which has weights."""
-    with open(path, "w") as file:
+    with path.open("w") as file:
         for i, (x, c) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
             weight = "" if weights is None else f" {weights[i]:g}"
             pairs = "".join(f" {name}:{value!r}" for name, value in zip("abcdef", x, strict=True))
