@@ -16,7 +16,18 @@ from novikoff.cli.parser import HELP, Command, Help, close_to, paragraphs, secti
 
 GROUPS = {  # the commands of each group, by its name; each has a module of the same name
     "": (
-        *("fit", "predict", "evaluate", "inspect", "convert", "tune", "diagnose", "certify", "verify"),
+        *(
+            "fit",
+            "predict",
+            "evaluate",
+            "inspect",
+            "convert",
+            "tune",
+            "diagnose",
+            "trace",
+            "certify",
+            "verify",
+        ),
         "tag",
     ),
     "tag": ("fit", "predict", "evaluate"),

@@ -52,7 +52,7 @@ def begin(options: Options) -> LinearModel | KernelModel | None:
         if name not in options.given:
             setattr(options, name, value)
     # not left to the defaults of kernel models
-    options.given = options.given | {"fit_intercept", "multiclass"}
+    options.given = options.given | {"fit_intercept", "multiclass", "scale"}
     _check_labels(options, model)
     return model
 
@@ -83,7 +83,7 @@ def _settings_of(model: LinearModel | KernelModel) -> dict[str, Any]:
     kept = {name: recorded.get(name, FILE_PARAMETERS[name].default) for name in LEARNING}
     if isinstance(kept["class_weight"], list):  # of an estimator
         kept["class_weight"] = {_text(label): weight for label, weight in kept["class_weight"]}
-    kept["scale"] = None if model.scaling is None else model.scaling.kind
+    kept["scale"] = recorded.get("scale") if model.scaling is None else model.scaling.kind
     if not isinstance(model, LinearModel):
         from novikoff.kernel.settings import parameters_learned_with
 

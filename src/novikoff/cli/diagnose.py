@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
-from novikoff.cli.inputs import open_data, read_all
-from novikoff.cli.learning import classes_of
+from novikoff.cli.inputs import open_data, read_problem_of
 from novikoff.cli.options import Options, UsageError, flag_of, typed_words
 from novikoff.cli.parser import command
 from novikoff.cli.paths import check_writable
 from novikoff.theory.words import Words
 
 if TYPE_CHECKING:
-    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
-    from novikoff.proof.problem import Problem
     from novikoff.theory.findings import Diagnosis
 
 Where = Callable[[int], str]
@@ -64,7 +61,7 @@ def diagnose(options: Options) -> int:
         raise UsageError("a diagnosis reads all rows first, so classes cannot grow.", "--classes")
     source = open_data(options.data, **opt.row_options(options))
     with progress.bar(not quiet) as watch:
-        problem, where = _read(source, options, watch)
+        problem, where = read_problem_of(source, options, watch)
     with progress.by_fraction(not quiet) as by_fraction:
         found = diagnose_problem(
             problem,
@@ -83,37 +80,6 @@ def diagnose(options: Options) -> int:
         return DONE
     output.note("interrupted; these are the findings so far.")
     return INTERRUPTED
-
-
-def _read(source: Source, options: Options, watch: Watch | None) -> tuple[Problem, Where]:
-    """All rows, with the classes in the order that decides ties; and the place of each row."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from novikoff.proof.problem import read_problem
-    from novikoff.training.streaming import SourceExamples
-
-    classes = classes_of(options)
-    examples = SourceExamples(source, classes, watch=watch)
-    block = read_all(source, list(examples.watched("reading", reuse=False)))
-    assert block.labels is not None
-    if classes.declared is None:
-        classes.add(block.labels, block.where)
-    labels = classes.find(block.labels, block.where)
-    classes.check_two(source.name)
-    problem = read_problem(
-        block.X,
-        labels,
-        fit_intercept=options.fit_intercept,
-        intercept_scaling=options.intercept_scaling,
-        sample_weight=block.weights,
-    )
-    problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
-    if block.weights is None:
-        return problem, block.where
-    kept = np.flatnonzero(block.weights)  # the problem leaves out rows of weight 0
-    return problem, lambda row: block.where(int(kept[row]))
 
 
 class CommandWords(Words):

@@ -204,8 +204,8 @@ def fit(options: Options) -> int:
 def _needs_spool(options: Options, in_memory: bool) -> bool:
     """Whether standard input is read more than once: scaling by column measures the rows first."""
     hashed = options.scale == AUTO and options.hash_bits is not None
-    by_column = options.scale not in (None, "unit") and not hashed and options.dask is None and not in_memory
-    by_column = by_column and options.continue_from is None  # its scaling is known
+    known = hashed or options.continue_from is not None  # the model's is
+    by_column = options.scale not in (None, "unit") and not known and options.dask is None and not in_memory
     if "-" not in options.data or not by_column or options.cache or options.cache_path or options.checkpoint:
         return False
     if not (options.quiet or options.json):

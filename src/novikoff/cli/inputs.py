@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ from novikoff.parameters.parameter import parameters_from_file
 if TYPE_CHECKING:
     from novikoff.data.labels import Renaming
     from novikoff.data.sources.block import Block
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
+    from novikoff.proof.problem import Problem
     from novikoff.training.row_model import RowModel
 
 SPOOLED = 1 << 26  # bytes of standard input that are kept in memory
@@ -193,3 +196,37 @@ def labelled_rows(source: Source, relabel: Renaming) -> tuple[Any, Any]:
     block = read_all(source)
     assert block.labels is not None
     return block.X, np.asarray(relabel(block.labels))
+
+
+def read_problem_of(
+    source: Source, options: Options, watch: Watch | None
+) -> tuple[Problem, Callable[[int], str]]:
+    """All rows, with the classes in the order that decides ties; and the place of each row."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from novikoff.cli.learning import classes_of
+    from novikoff.proof.problem import read_problem
+    from novikoff.training.streaming import SourceExamples
+
+    classes = classes_of(options)
+    examples = SourceExamples(source, classes, watch=watch)
+    block = read_all(source, list(examples.watched("reading", reuse=False)))
+    assert block.labels is not None
+    if classes.declared is None:
+        classes.add(block.labels, block.where)
+    labels = classes.find(block.labels, block.where)
+    classes.check_two(source.name)
+    problem = read_problem(
+        block.X,
+        labels,
+        fit_intercept=options.fit_intercept,
+        intercept_scaling=options.intercept_scaling,
+        sample_weight=block.weights,
+    )
+    problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
+    if block.weights is None:
+        return problem, block.where
+    kept = np.flatnonzero(block.weights)  # the problem leaves out rows of weight 0
+    return problem, lambda row: block.where(int(kept[row]))

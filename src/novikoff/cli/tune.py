@@ -36,6 +36,7 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
                 "scoring",
                 "folds",
                 "split",
+                "thorough",
                 "rules",
                 "averages",
                 "epochs",
@@ -56,8 +57,8 @@ def tune(options: Options) -> None:
 
     What is tried is every combination of rules, averaging, epochs and scaling.
 
-    The files are read several times, in their own order and block by block. Which rows are held out depends
-    only on the number of rows and --random-state. The model is what 'novikoff fit' gives with these options.
+    The files are read several times, block by block. Which rows are held out depends only on the number of
+    rows and --random-state. The model is what 'novikoff fit' gives with these options.
     """
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.evaluation import evaluate
@@ -89,6 +90,7 @@ def tune(options: Options) -> None:
             Grid(**{name: vars(options)[name] for name in ("rules", "averages", "epochs", "scales", "Cs")}),
             folds=options.folds,
             split=options.split,
+            thorough=options.thorough,
             scoring=options.scoring,
             order=options.order if "order" in options.given else TUNING_PARAMETERS["order"].default,
             random_state=options.random_state,
@@ -145,6 +147,7 @@ def _show(
                 "rows": result.n_rows,
                 "folds": None if options.split is not None else options.folds,
                 "split": options.split,
+                "held_out": result.parts,
                 "scoring": options.scoring,
                 "best": vars(result.best),
                 "tried": [_figures(outcome) for outcome in result.table],
@@ -160,10 +163,9 @@ def _show(
 
 
 def _head(result: TuneResult, options: Options) -> str:
-    how = f"{options.folds} folds" if options.split is None else f"a split of {options.split:g}"
     count = sum(result.table[0].held_out)
     by = "" if options.scoring == "accuracy" else f", by {SAID[options.scoring]}"
-    rows = f"{how} of {result.n_rows:,} rows ({count:,} held out)"
+    rows = f"{result.parts} of {result.n_rows:,} rows ({count:,} held out)"
     return f"tried {len(result.table)} ways to learn on {rows}{by}:"
 
 

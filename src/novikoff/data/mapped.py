@@ -30,7 +30,7 @@ class MappedRows:
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
-        self._values, self._indices = _file(), _file()
+        self._values, self._indices = _file(), None
         self._lengths: list[npt.NDArray[np.int64]] = []  # of sparse rows
         self._sparse: bool | None = None  # as the first rows are
         self._n_rows = 0
@@ -46,6 +46,8 @@ class MappedRows:
         part = sorted_rows(X if isinstance(X, Csr) else as_sparse(X))
         assert isinstance(part, Csr)
         inside = slice(int(part.indptr[0]), int(part.indptr[-1]))
+        if self._indices is None:
+            self._indices = _file()
         _write(self._values, part.data[inside].astype(np.float64, copy=False))
         _write(self._indices, part.indices[inside].astype(np.int64, copy=False))
         self._lengths.append(np.diff(part.indptr).astype(np.int64))

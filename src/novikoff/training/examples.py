@@ -13,6 +13,7 @@ from novikoff import _core
 from novikoff.data.arrays import check_mapped, is_memory_mapped, is_sparse, row_bytes, rows_of, some_rows
 from novikoff.data.mapped import picked
 from novikoff.data.scaling import power_factors
+from novikoff.outward import LARGEST
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
@@ -60,12 +61,12 @@ def unevenness(X: Any, factors: Floats | None) -> tuple[float, float]:
     """`uneven` and `off_centre` of some rows times the factors, as a `Run` has them.
 
     >>> unevenness(np.array([[1000.0, 1.0], [1000.0, 2.0]]), None)
-    (500.0, 2000.004...)
+    (500.0, 2000.003999996)
     """
     sizes = with_sizes(np.zeros(0), rows_of(X), None, 0, X.shape[0])
     sizes = sizes if factors is None else sizes * factors
     sizes = sizes[(sizes > 0) & (sizes < np.inf)]
-    uneven = float(sizes.max() / sizes.min()) if len(sizes) else 1.0
+    uneven = min(float(sizes.max()) / float(sizes.min()), LARGEST) if len(sizes) else 1.0
     if is_sparse(X):  # centring would destroy the zeros
         return uneven, 1.0
     Z = np.asarray(X, dtype=np.float64) * (1.0 if factors is None else factors)

@@ -14,6 +14,7 @@ from novikoff.training.tally import Score, hundredths, percent
 
 WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
 UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
+SAMPLED = ("uneven", "off_centre")  # what only advice is made of
 OFF_CENTRE = 10.0  # rows that lie this many times as far from 0 as from their mean should be centred
 
 
@@ -140,7 +141,9 @@ class Report(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
-        figures = {field.name: getattr(self, field.name) for field in fields(self)}
+        figures = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name not in SAMPLED
+        }
         scores = {name: score.to_dict() for name, score in figures.items() if isinstance(score, Score)}
         return figures | scores | {"advice": self.advice}
 

@@ -472,7 +472,7 @@ def fit(
         plan = replace(plan, max_epochs=1)
     balanced = class_weight == "balanced"
     by_class = class_weight if isinstance(class_weight, dict) else None
-    if plan.order == "riffle" and source.only_in_order:
+    if plan.order == "riffle" and (source.only_in_order or source.enters_slowly):
         if source.can_reread:
             source = KeptSource(source)
         elif not plan.early_stopping:

@@ -300,6 +300,10 @@ class TableSource(Source):
             return f"a row of {self.name} may have several lines"
         return self._stream.only_in_order
 
+    @property
+    def enters_slowly(self) -> bool:
+        return self.only_in_order == "" and self._stream.enters_slowly
+
     def again(self, place: TextPlace) -> Block:
         name = self._stream.names[place.file]
         lines = self._stream.again(*place[:3])
