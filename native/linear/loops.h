@@ -7,6 +7,7 @@
 
 #include "linear/learner.h"
 #include "rows/digest.h"
+#include "rows/riffle.h"
 
 namespace novikoff {
 
@@ -83,7 +84,13 @@ template <bool First, bool Binary, class Rows, class Watch = Unwatched>
 Outcome epoch(Learner& m, const Rows& rows, const Visits& v, Watch&& watch = {}, Digest* digest = nullptr) {
     const int64_t before = m.visits, ahead = rows.lookahead();
     const double doubts = Binary ? 1.000001 : 2.000002;  // d is one score, or two
-    Ahead to{0, 0, m.weights, m.stride, v.order != nullptr, m.features * m.stride * 8 > (1 << 18)};
+    Ahead to{0,
+             0,
+             m.weights,
+             m.stride,
+             v.order != nullptr,
+             v.order && in_runs(v.order, v.begin, v.end),
+             m.features * m.stride * 8 > (1 << 18)};
     const bool fetches = to.hops || to.large;
     double one, *s = &one;
     std::vector<double> many(Binary ? 0 : m.stride);

@@ -40,7 +40,7 @@ class Lowest {
 template <class Rows>
 void lowest(const Learner& m, const Rows& rows, const Visits& v, Lowest& out) {
     const int64_t ahead = rows.lookahead();
-    Ahead to{0, 0, m.weights, m.stride, false, m.features * m.stride * 8 > (1 << 18)};
+    Ahead to{0, 0, m.weights, m.stride, false, false, m.features * m.stride * 8 > (1 << 18)};
     std::vector<double> s(size_t(m.stride));
     for (int64_t i = v.begin; i < v.end; ++i) {
         to.next = std::min(i + ahead, v.end - 1);

@@ -123,8 +123,9 @@ struct Digest {
         Vec a[4] = {}, b[4] = {};
         Words4 sum{};
         int64_t j = 0;
+        row.fetch_rest();
         for (; j + 16 <= row.d; j += 16) {
-            if (j * sizeof(T) % 64 == 0) __builtin_prefetch(row.ahead + j);
+            row.fetch(j);
             for (int k = 0; k < 4; ++k) {
                 Vec v = load4(row.x + j + 4 * k);
                 a[k] = multiply_add(v, load4(w + j + 4 * k), a[k]);

@@ -5,6 +5,7 @@
 // readable twin. The number of piles is a power of two, so that every pile has the same chance.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace novikoff {
@@ -22,6 +23,18 @@ inline void deal(const uint8_t* draws, int64_t count, int64_t piles, int64_t n, 
         order[t] = at;
         if (++at >= n) at = 0;
     }
+}
+
+// Whether an order reads runs forward, as a riffle does: the row after each is visited soon. Only what is
+// fetched in advance depends on it.
+inline bool in_runs(const int64_t* order, int64_t begin, int64_t end) {
+    const int64_t soon = 512;  // visits: 16 times the number of runs
+    int found = 0;
+    for (int64_t t = begin; t < std::min(begin + 3, end); ++t) {
+        const int64_t* const last = order + std::min(t + soon, end);
+        found += std::find(order + t, last, order[t] + 1) != last;
+    }
+    return found > 1;
 }
 
 }  // namespace novikoff

@@ -126,6 +126,7 @@ struct DenseRow {
     int64_t d;
     const T* ahead;  // a row to be read soon: fetched line by line while this one is summed
     const double* factors = nullptr;
+    const T* after = nullptr;  // like `ahead`, a row to be read a little later, if there is one
 
     static constexpr bool kDense = true;
     int64_t stored() const { return d; }
@@ -135,11 +136,23 @@ struct DenseRow {
     NOVIKOFF_INLINE double factor(int64_t k) const { return factors ? factors[k] : 1.0; }
     bool valid(int64_t) const { return true; }
 
+    // What begins a cache line at the j-th value, if one does; `fetch_rest` the line of the last value.
+    NOVIKOFF_INLINE void fetch(int64_t j) const {
+        if (j * sizeof(T) % 64 != 0) return;
+        __builtin_prefetch(ahead + j);
+        if (after) __builtin_prefetch(after + j, 0, 2);
+    }
+    NOVIKOFF_INLINE void fetch_rest() const {
+        __builtin_prefetch(ahead + d - 1);
+        if (after) __builtin_prefetch(after + d - 1, 0, 2);
+    }
+
     NOVIKOFF_INLINE double dot(const double* w) const {
         Vec a{}, b{}, c{}, e{};
         int64_t j = 0;
+        fetch_rest();
         for (; j + 16 <= d; j += 16) {
-            if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
+            fetch(j);
             a = multiply_add(load4(x + j), load4(w + j), a);
             b = multiply_add(load4(x + j + 4), load4(w + j + 4), b);
             c = multiply_add(load4(x + j + 8), load4(w + j + 8), c);
@@ -154,8 +167,9 @@ struct DenseRow {
         if (factors) return {dot(w), measured_norm2(*this)};
         Vec a[4] = {}, b[4] = {};
         int64_t j = 0;
+        fetch_rest();
         for (; j + 16 <= d; j += 16) {
-            if (j * sizeof(T) % 64 == 0) __builtin_prefetch(ahead + j);
+            fetch(j);
             for (int k = 0; k < 4; ++k) {
                 Vec v = load4(x + j + 4 * k);
                 a[k] = multiply_add(v, load4(w + j + 4 * k), a[k]);
@@ -332,6 +346,7 @@ struct Ahead {
     const double* weights;
     int64_t stride;
     bool hops;  // the hardware cannot predict the order of the rows
+    bool runs;  // but they are read in runs: the row after each will be visited a little later
     bool large;  // the weights do not fit into the cache
 };
 // bytes: for a dense matrix read in order, this is a little faster than the hardware alone
@@ -348,7 +363,10 @@ struct DenseRows {
     NOVIKOFF_INLINE Row operator[](int64_t i) const {
         return {data + i * stride, d, data + i * stride, factors};
     }
-    int64_t lookahead() const { return 1; }
+    // The time of reading some 8 KiB hides the latency of memory (measured; flat around it).
+    int64_t lookahead() const {
+        return std::clamp<int64_t>(8192 / std::max<int64_t>(d * int64_t(sizeof(T)), 1), 1, 16);
+    }
     template <bool Binary>
     NOVIKOFF_INLINE Row approach(int64_t i, const Ahead& to) const {
         if (!Binary && to.hops) {
@@ -357,7 +375,8 @@ struct DenseRows {
             for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(p + k);
         }
         const T* x = data + i * stride;
-        return {x, d, to.hops ? data + to.next * stride : x + kReadAhead / int64_t(sizeof(T)), factors};
+        if (!to.hops) return {x, d, x + kReadAhead / int64_t(sizeof(T)), factors};
+        return {x, d, data + to.next * stride, factors, to.runs ? x + stride : nullptr};
     }
 };
 

@@ -61,7 +61,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(line.split()[1:])
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("fit", "--help"), ("--version",)])
+@pytest.mark.parametrize("arguments", [("--help",), ("fit", "--help"), ("fit", "--help-all"), ("--version",)])
 def test_help_loads_nothing_heavy(arguments):
     assert loaded_by(*arguments) == set()
 
@@ -107,7 +107,7 @@ def test_python_dash_m_is_the_command_line():
 
 # ---- help comes from the table ------------------------------------------------------------------------
 def test_help_says_what_the_table_of_parameters_says():
-    said = " ".join(run("fit", "--help").stdout.split())
+    said = " ".join(run("fit", "--help-all").stdout.split())
     for name in ("rule", "margin", "class_weight", "every", "max_line", "scale", "relabel"):
         assert " ".join(FILE_PARAMETERS[name].help.split()[:6]) in said
     for name in ("max_epochs", "average", "order"):  # those of the estimator
@@ -226,8 +226,11 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
     Path("broken.svm").write_text("1 2:x\n")
     assert "broken.svm, line 1" in error_of("fit", "train.svm", "--test", "broken.svm", "-q")
     assert not Path("train.novikoff").exists()
-    Path("broken.csv").write_text("label,a\n1,2\n")  # of another format: read with the model's features
-    result = run("fit", "train.svm", "--test", "broken.csv", code=1)
+    Path("broken.csv").write_text("label,a\n1,2\n")
+    assert "broken.csv: the format is csv" in error_of("fit", "train.svm", "--test", "broken.csv", "-q")
+    assert not Path("train.novikoff").exists()
+    run("convert", "train.svm", "train.jsonl")  # a table for it is read with the model's features, when known
+    result = run("fit", "train.jsonl", "--test", "broken.csv", code=1)
     assert "verdict" in result.stdout
     assert "broken.csv" in result.stderr
     assert Path("train.novikoff").exists()

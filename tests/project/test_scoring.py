@@ -10,7 +10,8 @@ from sklearn import metrics
 import novikoff
 from novikoff.data.labels import StreamClasses
 from novikoff.scoring import SCORINGS, Tally, area
-from novikoff.tuning import Grid, fold_of, tune
+from novikoff.tuning import Grid, tune
+from novikoff.tuning.parts import Parts
 from support.rows import libsvm
 
 
@@ -63,7 +64,7 @@ def test_tuning_reports_the_figure_that_it_chooses_by(scoring):
     grid = Grid(rules=["perceptron"], averages=[True], epochs=[1], scales=[None])
     how = {"grid": grid, "folds": 3, "order": "cyclic", "refit": False}
     outcome = tune(source, StreamClasses(), scoring=scoring, **how).table[0]
-    fold, pooled, by_fold = fold_of(0, len(X), 0, 3, None), Tally.of(2), []
+    fold, pooled, by_fold = Parts.of(3, None, 0).folds(np.arange(len(X)))[0], Tally.of(2), []
     for part in range(3):
         learn, held = fold != part, fold == part
         model = novikoff.Perceptron(average=True).partial_fit(X[learn], y[learn], classes=[0, 1])

@@ -16,16 +16,24 @@ from novikoff.training import streaming
 from novikoff.training.plan import Plan
 from novikoff.training.riffle import Riffle
 from novikoff.training.weights import Settings
-from novikoff.tuning import Candidate, Grid, fold_of, splitmix64, tune
+from novikoff.tuning import Candidate, Grid, tune
+from novikoff.tuning.parts import Parts, splitmix64
 from support.rows import libsvm
 
 EVERYTHING = Grid(
-    rules=["perceptron", "normalized", "margin", "pa", "pa1", "pa2"],
+    rules=["perceptron", "normalized", "margin", "pa", "pa1", "pa2", "arow", "scw"],
     averages=[False, True],
     epochs=[1, 3],
-    scales=[None, "standard", "maxabs", "unit"],
+    scales=[None, "auto", "standard", "maxabs", "unit"],
     Cs=[0.1, 1.0],
 )
+
+
+USED = [("perceptron", 1.0)] + [(rule, C) for rule in ("pa1", "arow") for C in (0.1, 1.0, 10.0)]
+
+
+def fold_of(first, n, seed, folds, split):
+    return Parts.of(folds, split, seed).folds(np.arange(first, first + n))[0]
 
 
 def problem(n=240, d=6, classes=2, seed=0, noise=0.5):
@@ -64,9 +72,9 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None, order="riffl
                 scaling = Scaling.measure(scale, [block], NumberedFeatures(X.shape[1]))
                 A, B = scaling.transform(A), scaling.transform(B)
             for rule in grid.rules:
-                for C in grid.Cs if rule in ("pa1", "pa2") else [1.0]:
+                for C in grid.Cs if rule in ("pa1", "pa2", "arow", "scw") else [1.0]:
                     for average in grid.averages:
-                        model = novikoff.Perceptron(rule=rule, C=C, average=average, **settings)
+                        model = novikoff.Perceptron(rule=rule, C=C, average=average, scale=None, **settings)
                         done = False
                         for epoch in range(1, max(grid.epochs) + 1):
                             if not done:
@@ -96,7 +104,7 @@ def twin(X, y, grid, fold, parts, settings=None, class_weight=None, order="riffl
 def test_as_a_plain_loop_in_memory(classes, split, block_size, order):
     X, y = problem(classes=classes)
     source = source_of(X, y, block_size=block_size)
-    how = {"folds": 3, "split": split, "order": order, "random_state": 7, "n_jobs": 2}
+    how = {"folds": 3, "split": split, "order": order, "random_state": 7, "n_jobs": 2, "thorough": True}
     result = tune(source, StreamClasses(), grid=EVERYTHING, **how)
     fold = fold_of(0, len(X), 7, 3, split)
     want = twin(X, y, EVERYTHING, fold, 3 if split is None else 1, order=order, seed=7)
@@ -111,7 +119,7 @@ def test_runs_that_converge_stay_as_they_are():
     """An averaged model is that of the epoch that made no update: later ones are never run."""
     X, y = problem(noise=0.0, n=60, d=3)
     grid = Grid(rules=["perceptron"], epochs=[1, 2, 40, 500], scales=["standard"])
-    result = tune(source_of(X, y), StreamClasses(), grid=grid, folds=2)
+    result = tune(source_of(X, y), StreamClasses(), grid=grid, folds=2, thorough=True)
     want = twin(X, y, grid, fold_of(0, len(X), 0, 2, None), 2)
     assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
 
@@ -130,7 +138,7 @@ def test_what_all_candidates_share(settings, class_weight):
     assert result.learned is None
 
 
-@pytest.mark.parametrize("scale", [None, "standard", "maxabs", "unit"])
+@pytest.mark.parametrize("scale", [None, "auto", "standard", "maxabs", "unit"])
 @pytest.mark.parametrize("average", [False, True])
 def test_the_model_is_that_of_a_fit(scale, average):
     X, y = problem(classes=3)
@@ -156,22 +164,84 @@ def test_the_model_is_that_of_a_fit(scale, average):
 def test_memory_and_threads_change_nothing():
     X, y = problem()
     grid = Grid(rules=["perceptron", "pa1"], epochs=[1, 3])
-    results = [
-        tune(
-            source_of(X, y),
-            StreamClasses(),
-            grid=grid,
-            max_memory=memory,
-            n_jobs=jobs,
-        )
-        for memory, jobs in ((1, 1), (1000, 2), (1 << 30, 3))
-    ]
-    assert results[0].table == results[1].table == results[2].table
+    for thorough in (False, True):
+        results = [
+            tune(source_of(X, y), grid=grid, max_memory=memory, n_jobs=jobs, thorough=thorough)
+            for memory, jobs in ((1, 1), (1000, 2), (1 << 30, 3))
+        ]
+        assert results[0].table == results[1].table == results[2].table
+
+
+def test_the_better_half_goes_on():
+    """The definition: after each number of epochs but the last, by the better of the last and the mean."""
+    X, y = problem(noise=3.0)
+    grid = Grid(rules=["perceptron", "pa1", "arow"], epochs=[1, 3, 4], scales=[None, "standard", "unit"])
+    full, some = (
+        {o.candidate: o for o in tune(source_of(X, y), grid=grid, folds=3, thorough=t, refit=False).table}
+        for t in (True, False)
+    )
+    ways = list(dict.fromkeys((s, r, C) for s in grid.scales for r, C in USED))
+    assert len(full) == 2 * 3 * len(ways) == 2 * 3 * 21
+    going, expected = ways, set()
+    for epochs in grid.epochs:
+        tried = {way: [Candidate(*way, mean, epochs) for mean in (False, True)] for way in going}
+        expected |= {candidate for each in tried.values() for candidate in each}
+        best = {way: max(full[c].score for c in each) for way, each in tried.items()}
+        chosen = sorted(going, key=lambda way: -best[way])[: -(-len(going) // 2)]  # of equals the first
+        going = [way for way in going if way in chosen]
+    assert len(expected) == 2 * (21 + 11 + 6)
+    assert some == {candidate: full[candidate] for candidate in expected}
+
+
+def test_few_ways_are_all_tried_to_the_end():
+    X, y = problem()
+    grid = Grid(rules=["perceptron", "normalized"], epochs=[1, 2, 3], scales=[None, "unit"])
+    one, other = (tune(source_of(X, y), grid=grid, thorough=t, refit=False).table for t in (True, False))
+    assert one == other
+    assert len(one) == 4 * 2 * 3
+
+
+@pytest.mark.parametrize(("n", "parts", "held"), [(240, 20, 4), (1200, 5, 1)])
+def test_few_rows_are_divided_in_four_ways(n, parts, held):
+    X, y = problem(n=n)
+    grid = Grid(rules=["perceptron"], averages=[True], epochs=[2], scales=["standard"])
+    result = tune(source_of(X, y), grid=grid, refit=False)
+    (outcome,) = result.table
+    folds = Parts.of("auto", None, 0).for_rows(n).folds(np.arange(n))
+    assert len(outcome.tallies) == parts
+    assert sum(outcome.held_out) == held * n
+    for division in range(held):
+        own = twin(X, y, grid, folds[division], 5)
+        assert sum(outcome.correct[5 * division : 5 * division + 5]) == own[outcome.candidate]
+    assert len({row.tobytes() for row in folds}) == held
+
+
+def test_of_many_rows_one_part_is_held_out(monkeypatch):
+    monkeypatch.setattr("novikoff.tuning.parts.MANY_ROWS", 240)
+    X, y = problem()
+    grid = Grid(rules=["perceptron"], epochs=[1], scales=["maxabs"])
+    one = tune(source_of(X, y), grid=grid, refit=False)
+    five = tune(source_of(X, y), grid=grid, folds=5, refit=False)
+    assert one.parts == "1 of 5 folds"
+    assert {o.candidate: o.correct for o in one.table} == {o.candidate: o.correct[:1] for o in five.table}
+
+
+def test_sorted_rows_are_no_trap():
+    """In the order of their classes rows give poor weights; tuning riffles them, and its model is good."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 100)
+    X = rng.normal(size=(600, 12)) + 2 * np.eye(12)[y]
+    found = tune(source_of(X, y))
+    assert found.table[0].accuracy > 0.6
+    in_order = tune(source_of(X, y), order="cyclic", grid=Grid(rules=["perceptron"], averages=[False]))
+    assert in_order.table[0].accuracy < found.table[0].accuracy - 0.1
 
 
 def test_of_equals_the_simplest_is_taken():
     text = b"".join(b"%d 1:1 2:%d\n" % (i % 2, 2 * (i % 2) - 1) for i in range(100))
-    grid = Grid(rules=["pa1", "perceptron"], averages=[True, False], epochs=[5, 3, 4], scales=["unit", None])
+    grid = Grid(
+        rules=["pa1", "perceptron"], averages=[True, False], epochs=[5, 3, 4], scales=["unit", None], Cs=[1.0]
+    )
     result = tune(novikoff.open_source(io.BytesIO(text)), StreamClasses(), grid=grid)
     assert {outcome.accuracy for outcome in result.table} == {1.0}
     assert result.best == Candidate("unit", "pa1", 1.0, True, 3)
@@ -235,13 +305,13 @@ def test_parts_are_even_and_fixed():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"folds": 1}, "folds=1 is not possible: expected a whole number ≥ 2"),
+        ({"folds": 1}, "folds=1 is not possible: expected 'auto' or a whole number ≥ 2"),
         ({"split": 1.0}, "split=1.0 is not possible: expected None or a number between 0 and 1"),
         ({"random_state": None}, "random_state must be a whole number"),
         ({"grid": Grid(rules=["adaboost"])}, "rules=.*expected one or more of perceptron"),
         ({"grid": Grid(epochs=[0])}, "epochs=.*expected whole numbers ≥ 1"),
         ({"grid": Grid(epochs=[])}, "epochs=.*expected whole numbers ≥ 1"),
-        ({"grid": Grid(scales=["log"])}, "scales=.*expected one or more of none, standard"),
+        ({"grid": Grid(scales=["log"])}, "scales=.*expected one or more of none, auto, standard"),
         ({"grid": Grid(Cs=[0.0])}, "Cs=.*expected numbers > 0"),
         ({"classes": StreamClasses(grow=True)}, "tuning finds the classes first"),
     ],
@@ -250,6 +320,18 @@ def test_impossible_requests(options, match):
     options = {"classes": StreamClasses()} | options
     with pytest.raises(ValueError, match=match):
         tune(novikoff.open_source(io.BytesIO(b"1 1:1\n2 1:2\n")), **options)
+
+
+def test_a_class_of_one_row_is_wrong_where_it_is_held_out():
+    """With three classes or more nobody has to remove it."""
+    X, y = problem(n=200, classes=2, noise=0.0)
+    X, y = np.vstack([X, 1000 * np.eye(6)[:1]]), np.append(y, 7)
+    grid = Grid(rules=["perceptron"], epochs=[2], scales=["standard"])
+    result = tune(source_of(X, y), grid=grid, folds=4)
+    want = twin(X, y, grid, fold_of(0, 201, 0, 4, None), 4)
+    assert {outcome.candidate: sum(outcome.correct) for outcome in result.table} == dict(want)
+    assert all(sum(tally.right[2] for tally in outcome.tallies) == 0 for outcome in result.table)
+    assert result.classes == [-1, 1, 7]
 
 
 def test_too_little_to_tune_on():
@@ -269,7 +351,7 @@ def test_too_little_to_tune_on():
     with pytest.raises(
         ValueError, match=r"no row of the class '3' is left for training when part . of 5 is held"
     ):
-        on(b"1 1:1\n2 1:2\n" * 50 + b"3 1:3\n")
+        on(b"1 1:1\n" * 50 + b"3 1:3\n", folds=5)
     with pytest.raises(ValueError, match="line 3: expected index:value"):
         on(b"1 1:1\n2 1:1\n1 oops\n")
 

@@ -1,8 +1,11 @@
 """A riffle of files gives the bits of the same riffle in memory, whatever reads the files, and how."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, open_source
 from novikoff.data.labels import StreamClasses
-from novikoff.data.sources import kept
+from novikoff.data.sources import gunzip, kept
 from novikoff.data.sources.block import Csr, gather
 from novikoff.data.sources.cache import cached
 from novikoff.training import piles, streaming
@@ -53,7 +56,7 @@ def in_memory(content, **options):
     source = open_source(io.BytesIO(content), **options)
     block = gather(source.blocks())
     X = block.X if not isinstance(block.X, Csr) else sp.csr_array(block.X[:3], shape=block.X.shape)
-    model = Perceptron(order="riffle", max_epochs=3, random_state=5, average=True)
+    model = Perceptron(order="riffle", max_epochs=3, random_state=5, average=True, scale=None)
     return model.fit(X, np.asarray(block.labels), sample_weight=block.weights), source
 
 
@@ -250,8 +253,8 @@ def test_a_file_that_changes_between_passes_is_noticed(tmp_path, monkeypatch):
 def test_a_large_compressed_file_is_read_in_its_order_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 0)
     X, y = rows()
-    path = tmp_path / "rows.svm.gz"
-    path.write_bytes(gzip.compress(libsvm(X, y)))
+    path = tmp_path / "rows.svm.xz"
+    path.write_bytes(lzma.compress(libsvm(X, y)))
     learned = riffled(open_source(path))
     assert learned.order == "cyclic"
     model = Perceptron(order="riffle", max_epochs=3, random_state=5).fit_source(open_source(path))
@@ -261,9 +264,9 @@ def test_a_large_compressed_file_is_read_in_its_order_and_says_so(tmp_path, monk
 
 def test_what_can_be_read_only_in_order_is_kept_if_it_is_small(tmp_path, monkeypatch):
     X, y = rows()
-    path = tmp_path / "rows.svm.gz"
-    path.write_bytes(gzip.compress(libsvm(X, y)))
-    assert open_source(path).only_in_order == f"{path} is compressed"
+    path = tmp_path / "rows.svm.bz2"
+    path.write_bytes(bz2.compress(libsvm(X, y)))
+    assert open_source(path).only_in_order == f"{path} is compressed by bzip2"
     want = in_memory(libsvm(X, y))[0]
     for block_size in (200, 1 << 20):
         same(riffled(open_source(path, block_size=block_size)), want)
@@ -276,6 +279,73 @@ def test_what_can_be_read_only_in_order_is_kept_if_it_is_small(tmp_path, monkeyp
     assert learned.order == "cyclic"
     cyclic = Perceptron(order="cyclic", max_epochs=len(learned.run.history)).fit_source(open_source(path))
     assert cyclic.n_updates_ == learned.model.total("updates")
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", ["libsvm", "csv"])
+@pytest.mark.parametrize("is_path", [False, True])
+def test_gzip_files_are_entered_in_the_middle(tmp_path, monkeypatch, name, is_path):
+    """With no row kept, and so few copies of the decompressor that many bytes are decompressed again."""
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
+    monkeypatch.setattr(gunzip, "SPACING", 100)
+    monkeypatch.setattr(gunzip, "MOST", 5)
+    X, y = rows()
+    write, options = FORMATS[name]
+    content = write(X, y, np.ones(len(y)))
+    half = len(content) // 2
+    packed = gzip.compress(content[:half]) + bytes(7) + gzip.compress(content[half:]) + bytes(3)
+    (tmp_path / "rows.gz").write_bytes(packed)
+    model, _ = in_memory(content, format=name, **options)
+    for block_size in (60, 1000):
+        file = tmp_path / "rows.gz" if is_path else io.BytesIO(packed)
+        source = open_source(file, format=name, block_size=block_size, **options)
+        assert source.only_in_order == ""
+        learned = riffled(source)
+        assert learned.order == "riffle"
+        same(learned, model)
+
+
+def test_a_gzip_file_is_read_again_from_any_place(monkeypatch):
+    monkeypatch.setattr(gunzip, "MOST", 6)
+    monkeypatch.setattr(gunzip, "CHUNK", 50)
+    rng = np.random.default_rng(0)
+    content = b"".join(b"%d\n" % n for n in rng.integers(0, 10**6, 20_000).tolist())
+    cuts = [0, 1, 40_000, 40_000, 90_000, len(content)]
+    packed = b"".join(gzip.compress(content[a:b]) for a, b in pairwise(cuts))
+    fetched = []
+
+    def fetch(at, size):
+        fetched.append(size)
+        return packed[at : at + size]
+
+    entries = gunzip.Entries(fetch)
+    entries._spacing = 1000
+    reader = gunzip.Gunzip(fetch, entries)
+    assert reader.read() == content
+    assert 3 <= len(entries._copies) <= 6
+    fetched.clear()
+    for at in [*rng.integers(0, len(content) - 500, 50).tolist(), 0, len(content) - 500]:
+        view = bytearray(500)
+        entries.read_into(memoryview(view), at)
+        assert bytes(view) == content[at : at + 500]
+    assert sum(fetched) < 50 * len(packed) / 2  # on average less than half of the file is read again
+    with pytest.raises(EOFError):
+        entries.read_into(memoryview(bytearray(2)), len(content) - 1)
+
+
+def test_a_gzip_file_that_changes_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "MOST_BYTES", 0)
+    monkeypatch.setattr(piles, "KEPT_BYTES", 0)
+    X, y = rows()
+    path = tmp_path / "rows.svm.gz"
+    path.write_bytes(gzip.compress(libsvm(X, y)))
+
+    def change(progress):
+        if progress.doing == "epoch 1":
+            path.write_bytes(gzip.compress(libsvm(X[:-1], y[:-1])))
+
+    with pytest.raises(ValueError, match="has changed since it was first read"):
+        riffled(open_source(path, block_size=1000), watch=change)
 
 
 def test_rows_of_several_lines_are_read_in_order(monkeypatch):
@@ -355,14 +425,18 @@ def test_the_command_riffles_files():
 @pytest.mark.usefixtures("folder")
 def test_the_command_says_what_cannot_be_riffled(monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 0)
-    Path("train.svm.gz").write_bytes(gzip.compress(Path("train.svm").read_bytes()))
-    fit = ["fit", "train.svm.gz", "--order", "riffle", "--epochs", 2]
+    Path("train.svm.xz").write_bytes(lzma.compress(Path("train.svm").read_bytes()))
+    fit = ["fit", "train.svm.xz", "--order", "riffle", "--epochs", 2]
     said = run(*fit)
-    assert "train.svm.gz is compressed: rows were visited in their order, not riffled; --cache" in said.stderr
+    assert (
+        "train.svm.xz is compressed by xz: rows were visited in their order, not riffled; --cache"
+        in said.stderr
+    )
     assert "cyclic" in said.stdout
     said = run(*fit, "--cache")
     assert "riffle of 32 runs" in said.stdout
     assert said.stderr == ""
-    said = run("fit", "-", "--order", "riffle", "--model", "m.novikoff", input=Path("train.svm").read_bytes())
+    once = ["fit", "-", "--scale", "none", "--order", "riffle", "--model", "m.novikoff"]
+    said = run(*once, input=Path("train.svm").read_bytes())
     assert "standard input can be read only once: rows were visited in their order" in said.stderr
     assert "--order cyclic or riffle" in usage_error(*fit, "--checkpoint", "kept", "--early-stopping")

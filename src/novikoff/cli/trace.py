@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RULES = ("perceptron", "normalized", "margin")
 ORDERS = ("cyclic", "shuffle", "riffle", "worst", "first", "any")
 SHOWN = 40
+MOST_UPDATES = 100_000  # the run ends there
 LARGEST = 20  # rows whose α is listed
 KERNEL = ("gamma", "degree", "coef0")
 LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
@@ -28,13 +29,8 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
 @command(
     opt.LABELLED,
     groups={
-        "Options": (
-            opt.value_option(
-                "limit", "The number of visits to list. Default: 40 as text, all in files and JSON.", kind=int
-            ),
-            opt.file_option("csv", "Also write the visits to a CSV file, with a column per coordinate."),
-        ),
-        "The run": (
+        **opt.ROWS,
+        "Learning": (
             opt.option(
                 "rule",
                 legal=RULES.__contains__,
@@ -63,18 +59,25 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
             ),
             "random_state",
         ),
-        "With a kernel": ("kernel", *KERNEL),
-        **opt.ROWS,
-        "Output": opt.OUTPUT,
+        "Kernels": ("kernel", *KERNEL),
+        "Reporting": (
+            opt.value_option(
+                "limit", "The number of visits to list. Default: 40 as text, all in files and JSON.", kind=int
+            ),
+            *opt.OUTPUT,
+        ),
+        "Writing": (
+            opt.file_option("csv", "Also write the visits to a CSV file, with a column per coordinate."),
+        ),
     },
+    examples=("novikoff trace examples/data/wine-train.svm --epochs 3 --limit 10",),
 )
 def trace(options: Options) -> None:
-    """Show a run visit by visit: x, y, the score, mistake or not, and the weights after it.
+    """Show a run visit by visit, as it is written on a board.
 
-    For example: novikoff trace points.csv --label y --no-intercept --epochs 1
-
+    A line has x, y, the score, mistake or not, and the weights after the visit.
     It starts from w = 0, and predicts the second class at score 0 (--ties mistake: that is a mistake for both
-    classes). Rows are numbered from 0. With --kernel the table shows α, the number of mistakes on each row,
+    classes). Rows are numbered from 0. With a kernel the table shows α, the number of mistakes on each row,
     instead of weights. All rows are read into memory.
     """
     _check(options)
@@ -126,7 +129,7 @@ def _linear(
     beta = options.margin if options.rule == "margin" else 0.0
     settings = Settings(rule=options.rule, ties=options.ties, margin=beta, bias_square=problem.bias**2)
     runner = Runner(problem, settings)
-    runner.go(options.order, options.random_state, options.max_epochs, 1 << 62)
+    runner.go(options.order, options.random_state, options.max_epochs, MOST_UPDATES)
     rows, _, rivals, taken, _ = runner.native.recorded()
     alpha = alpha_of(problem, rows, rivals, taken)
     w = problem.vector(runner.learner.coef(), runner.learner.intercept())

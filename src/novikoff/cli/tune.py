@@ -28,12 +28,15 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 @command(
     Argument("data", "DATA...", "Files to learn from, one after the other; a pattern in quotes."),
     groups={
-        "Options": (opt.TEST, opt.SAVED_AS),
-        "What is tried": (
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Labels": opt.LABELS,
+        "What to try": (
             *(
                 "scoring",
                 "folds",
                 "split",
+                "thorough",
                 "rules",
                 "averages",
                 "epochs",
@@ -44,20 +47,18 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
             ),
         ),
         "The same for all that is tried": SAME,
-        "Labels": opt.LABELS,
-        "Reading files": opt.READING,
-        "Columns and features": (*opt.COLUMNS, "cache", "cache_path"),
-        "Output": opt.OUTPUT,
+        "Reporting": (opt.TEST, *opt.OUTPUT),
+        "Writing": (opt.SAVED_AS, "cache", "cache_path"),
     },
+    examples=("novikoff tune examples/data/wine-train.svm --test examples/data/wine-test.svm",),
 )
 def tune(options: Options) -> None:
-    """Choose rule, averaging, epochs and scaling by held-out rows, then learn from all rows.
+    """Choose how to learn by held-out rows, then learn from all rows.
 
-    For example: novikoff tune train.svm --test test.svm --rules perceptron,pa1 --C 0.1,1 --model
-    spam.novikoff
+    What is tried is every combination of rules, averaging, epochs and scaling.
 
-    The files are read several times, in their own order and block by block. Which rows are held out depends
-    only on the number of rows and --random-state. The model is what 'novikoff fit' gives with these options.
+    The files are read several times, block by block. Which rows are held out depends only on the number of
+    rows and --random-state. The model is what 'novikoff fit' gives with these options.
     """
     from novikoff.data.sources.bytestream import ByteStream
     from novikoff.evaluation import evaluate
@@ -89,6 +90,7 @@ def tune(options: Options) -> None:
             Grid(**{name: vars(options)[name] for name in ("rules", "averages", "epochs", "scales", "Cs")}),
             folds=options.folds,
             split=options.split,
+            thorough=options.thorough,
             scoring=options.scoring,
             order=options.order if "order" in options.given else TUNING_PARAMETERS["order"].default,
             random_state=options.random_state,
@@ -145,6 +147,7 @@ def _show(
                 "rows": result.n_rows,
                 "folds": None if options.split is not None else options.folds,
                 "split": options.split,
+                "held_out": result.parts,
                 "scoring": options.scoring,
                 "best": vars(result.best),
                 "tried": [_figures(outcome) for outcome in result.table],
@@ -160,10 +163,9 @@ def _show(
 
 
 def _head(result: TuneResult, options: Options) -> str:
-    how = f"{options.folds} folds" if options.split is None else f"a split of {options.split:g}"
     count = sum(result.table[0].held_out)
     by = "" if options.scoring == "accuracy" else f", by {SAID[options.scoring]}"
-    rows = f"{how} of {result.n_rows:,} rows ({count:,} held out)"
+    rows = f"{result.parts} of {result.n_rows:,} rows ({count:,} held out)"
     return f"tried {len(result.table)} ways to learn on {rows}{by}:"
 
 

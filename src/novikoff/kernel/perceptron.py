@@ -83,7 +83,8 @@ class KernelPerceptron(RowClassifier):
         Over all calls, counted per class unless classes are joint.
     converged_, verdict_ : bool, str
         Whether the last epoch made no update, or with order='worst' ended because no row needed one;
-        "separated" if every row lies strictly on its own side.
+        "separated" if every row lies strictly on its own side. Both are about the last weights; votes and
+        means may still err.
     radius_, log2_radius_ : float
         R = max √K(x, x) over all rows given, times √2 if classes are joint, and its logarithm.
     margin_, margin_upper_ : float

@@ -169,7 +169,7 @@ class Perceptron(LinearClassifier):
             return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
-        """Learn from files of any size, block by block.
+        """Learn from files of any size, block by block; with `warm_start`, on from the end of the last fit.
 
         Every epoch reads the source again: with `order="riffle"` at many places at once, after a pass that
         finds all columns and classes, and otherwise in its own order. The weights equal those of "riffle" or
@@ -181,7 +181,7 @@ class Perceptron(LinearClassifier):
         ----------
         source : Source
             The result of `novikoff.open_source`. Its features are kept as `features_`: open other files for
-            this model with ``open_source(path, features=model.features_)``.
+            this model with ``open_source(path, features=model.features_)``, also to go on with `warm_start`.
         classes : list of labels, optional
             All classes, in the order that decides ties. By default they are found and sorted.
 
@@ -204,11 +204,14 @@ class Perceptron(LinearClassifier):
             weight = self.class_weight
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
-            declared = None if classes is None else list(classes)
+            start, declared = None, None if classes is None else list(classes)
+            if self.warm_start and self.__sklearn_is_fitted__():
+                start = streaming.Start(self._continued_source(source, declared), self._scaling)
+            known = StreamClasses(declared) if start is None else StreamClasses.of_model(self.classes_)
             order = "riffle" if self.order == "riffle" else "cyclic"
             plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
             learned = streaming.fit(
-                *(source, StreamClasses(declared), settings, plan), class_weight=weight, scale=self.scale
+                *(source, known, settings, plan), class_weight=weight, scale=self.scale, start=start
             )
             self._set_source(source.features, learned.model.n_features, learned.classes)
             self._scaling = learned.scaling

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from novikoff.parameters.common import AUTO
 from novikoff.parameters.files import SCALES
 from novikoff.parameters.linear import RULES
 from novikoff.parameters.parameter import (
+    BOOLEAN,
     FRACTION,
     Parameter,
     are_all,
+    auto_or,
     is_bool,
     is_number,
     is_whole,
@@ -20,9 +23,22 @@ from novikoff.parameters.parameter import (
 SCORINGS = ("accuracy", "balanced_accuracy", "f1", "auc")
 
 TUNING_PARAMETERS = table(
-    Parameter("folds", 5, "Tuning: the number of parts, each of which is held out once.", *whole(2)),
+    Parameter(
+        "folds",
+        AUTO,
+        "Tuning: the number of parts, each of which is held out once. 'auto': 5; fewer than 1,000 rows are "
+        "divided in four ways, and of 100,000 rows or more only one part is held out.",
+        *auto_or(whole(2)),
+    ),
     Parameter(
         "split", None, "Tuning: hold out this share of the rows once, instead of folds.", *none_or(*FRACTION)
+    ),
+    Parameter(
+        "thorough",
+        False,
+        "Tuning: run all that is tried to the last number of epochs. Otherwise only the better half goes on "
+        "after each number of epochs.",
+        *BOOLEAN,
     ),
     Parameter(
         "scoring",
@@ -41,7 +57,7 @@ TUNING_PARAMETERS = table(
     ),
     Parameter(
         "rules",
-        ("perceptron", "pa1"),
+        ("perceptron", "pa1", "arow", "scw"),
         "Tuning: the rules to try, separated by commas.",
         f"one or more of {', '.join(RULES)}, separated by commas",
         are_all(lambda v: v in RULES),
@@ -63,14 +79,14 @@ TUNING_PARAMETERS = table(
     ),
     Parameter(
         "scales",
-        (None, *SCALES),
+        (AUTO, "standard", "unit", None),
         "Tuning: the scalings to try, separated by commas.",
         f"one or more of none, {', '.join(SCALES)}, separated by commas",
         are_all(lambda v: v is None or v in SCALES),
     ),
     Parameter(
         "Cs",
-        (1.0,),
+        (0.1, 1.0, 10.0),
         "Tuning: the values of C to try for the rules that use it: 'pa1', 'pa2', 'arow', 'scw' and "
         "'second-order'; separated by commas.",
         "numbers > 0, separated by commas",

@@ -25,10 +25,10 @@ from novikoff.theory import experiments as experiments
 from novikoff.theory.bounds import bounds as bounds
 from novikoff.theory.deviations import Deviations as Deviations
 from novikoff.theory.deviations import deviations as deviations
-from novikoff.theory.diagnosis import Diagnosis as Diagnosis
 from novikoff.theory.diagnosis import diagnose as diagnose
 from novikoff.theory.fewest_errors import FewestErrors as FewestErrors
 from novikoff.theory.fewest_errors import fewest_errors as fewest_errors
+from novikoff.theory.findings import Diagnosis as Diagnosis
 from novikoff.theory.formulas import Bound as Bound
 from novikoff.theory.formulas import Bounds as Bounds
 from novikoff.theory.formulas import leave_one_out as leave_one_out

@@ -37,6 +37,7 @@ from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
+from novikoff.shown import Shown, table_text
 from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.hindsight_search import UNIT
@@ -54,8 +55,8 @@ DIRECTION_SECONDS = 30.0  # for the default u
 WIDE = 4096  # from this many coordinates, sparse rows are replayed one by one
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Shown):
     """A run, with one entry per update in every array.
 
     The arrays are `example` (the row), `rival` (the class that lost, with three classes or more), `visit`
@@ -217,20 +218,20 @@ class Trace:
 
     def __str__(self) -> str:
         ending = "converged" if self.converged else "not converged"
-        lines = [
-            f"{self.rule} perceptron: {self.updates:,} updates in {self.n_visits:,} visits to "
-            f"{self.n_rows:,} rows, {ending}",
-            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, "
-            f"updates ≤ {ceil_text(self.bound)} ({self.form})",
-        ]
+        title = (
+            f"rule {self.rule}: {self.updates:,} updates in {self.n_visits:,} visits to "
+            f"{self.n_rows:,} rows, {ending}"
+        )
+        sizes = f"R = {self.radius:.6g}, γ of u = {self.gamma:.6g}"
+        rows = [("bound", f"updates ≤ {ceil_text(self.bound)} ({self.form}); {sizes}")]
         if self.updates:
             k = self.updates - 1
-            lines += [
-                f"  w·u    {self.wu[k]:.6g} ≥ {self.lower[k]:.6g}",
-                f"  ‖w‖    {self.norm[k]:.6g} ≤ {self.upper[k]:.6g}",
-                f"  cosine {self.cosine[k]:.6g} ≥ {self.cosine_floor[k]:.6g}",
+            rows += [
+                ("w·u", f"{self.wu[k]:.6g} ≥ {self.lower[k]:.6g}"),
+                ("‖w‖", f"{self.norm[k]:.6g} ≤ {self.upper[k]:.6g}"),
+                ("cosine", f"{self.cosine[k]:.6g} ≥ {self.cosine_floor[k]:.6g}"),
             ]
-        return "\n".join(lines)
+        return table_text(title, rows)
 
 
 _FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w", "step")

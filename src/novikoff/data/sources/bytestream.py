@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import errno
 import glob
-import gzip
 import hashlib
 import io
 import lzma
@@ -21,6 +20,7 @@ from typing import IO, Any, cast
 
 import numpy as np
 
+from novikoff.data.sources.gunzip import Entries, Gunzip
 from novikoff.parameters.files import SOURCE_PARAMETERS
 
 Path = str | os.PathLike[str]
@@ -31,8 +31,9 @@ MAX_COLUMNS: int = SOURCE_PARAMETERS["max_columns"].default
 MAX_EXPANSION: int = SOURCE_PARAMETERS["max_expansion"].default
 NEVER_REFUSED = 1 << 26  # bytes that a compressed file may always expand to
 
+GZIP = "gzip"
 # the first bytes of compressed files; names do not matter
-FORMS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
+FORMS = {b"\x1f\x8b": GZIP, b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 
 @dataclass(slots=True)
@@ -82,6 +83,7 @@ class ByteStream:
         self._is_whole = False  # which is all
         self._spent = False
         self._in_order: str | None = None  # see `only_in_order`
+        self._enters_slowly = False
 
     def head(self, size: int) -> bytes:
         """At least the first `size` bytes, decompressed; later reads still return them."""
@@ -150,12 +152,21 @@ class ByteStream:
         if not self.can_reread:
             return f"{self.name} can be read only once"
         if self._in_order is None:
-            packed = (f"{file.name} is compressed" for file in self._files if file.is_packed())
-            self._in_order = next(packed, "")
+            forms = {file.name: file.form() for file in self._files}
+            self._enters_slowly = GZIP in forms.values()
+            closed = (
+                f"{name} is compressed by {form}" for name, form in forms.items() if form not in ("", GZIP)
+            )
+            self._in_order = next(closed, "")
         return self._in_order
 
+    @property
+    def enters_slowly(self) -> bool:
+        """Whether reading from the middle decompresses what lies before."""
+        return self.only_in_order == "" and self._enters_slowly
+
     def again(self, number: int, at: int, size: int) -> Lines:
-        """The lines at this place of a file that is not compressed. Several threads may call it."""
+        """The lines at this place of a file, unless it is `only_in_order`. Several threads may call it."""
         try:
             buffer = self._pool.pop()
         except IndexError:
@@ -163,7 +174,14 @@ class ByteStream:
         if len(buffer) < size:
             buffer = bytearray(size)
         text = memoryview(buffer)[:size]
-        self._files[number].read_into(text, at)
+        file = self._files[number]
+        if file.entries is None:
+            file.read_into(text, at)
+        else:
+            try:
+                file.entries.read_into(text, at)
+            except (EOFError, zlib.error):
+                raise file.cut_short() from None
         return Lines(text, number, 0, buffer, at=at)
 
     def release(self, lines: Lines) -> None:
@@ -298,6 +316,7 @@ class _File(ABC):
     name: str
     size: int | None
     can_reread: bool
+    entries: Entries | None = None  # of gzip data, once it is read
 
     @abstractmethod
     def open(self) -> io.RawIOBase:
@@ -308,15 +327,24 @@ class _File(ABC):
         """Raise a ValueError if the file has visibly changed."""
 
     @abstractmethod
+    def read_at(self, at: int, view: memoryview) -> int:
+        """Fill the view with the bytes from `at` on, as far as there are any; return their number."""
+
     def read_into(self, view: memoryview, at: int) -> None:
         """Fill the view with the bytes from `at` on."""
+        if self.read_at(at, view) < len(view):
+            raise self.cut_short()
 
-    def is_packed(self) -> bool:
-        """Whether the file is compressed."""
-        with self.open() as file:
-            return _form(file.read(6) or b"") != ""
+    def fetch(self, at: int, size: int) -> bytes:
+        """At most `size` bytes from `at` on."""
+        buffer = bytearray(size)
+        return bytes(memoryview(buffer)[: self.read_at(at, memoryview(buffer))])
 
-    def _cut_short(self) -> ValueError:
+    def form(self) -> str:
+        """How the file is compressed; empty if it is not."""
+        return _form(self.fetch(0, 6))
+
+    def cut_short(self) -> ValueError:
         return ValueError(f"{self.name}: the file has changed since it was first read; start again.")
 
     def digest(self) -> str:
@@ -360,15 +388,13 @@ class _NamedFile(_File):
         if self.can_reread:
             self._compare(os.stat(self.name))  # noqa: PTH116
 
-    def read_into(self, view: memoryview, at: int) -> None:
+    def read_at(self, at: int, view: memoryview) -> int:
         with self.open() as file:
             file.seek(at)
             done = 0
-            while done < len(view):
-                read = file.readinto(view[done:])
-                if not read:
-                    raise self._cut_short()
+            while done < len(view) and (read := file.readinto(view[done:])):
                 done += read
+            return done
 
     def _compare(self, status: os.stat_result) -> None:
         if (status.st_size, status.st_mtime_ns) != self._stamp:
@@ -396,13 +422,14 @@ class _OpenFile(_File):
         if self.can_reread and self._file.seek(0, os.SEEK_END) - self._start != self.size:
             raise ValueError(f"{self.name}: the file changed while it was read; start again.")
 
-    def read_into(self, view: memoryview, at: int) -> None:
+    def read_at(self, at: int, view: memoryview) -> int:
         with self._lock:
+            before = self._file.tell()
             self._file.seek(self._start + at)
             data = self._file.read(len(view))
-        if len(data) < len(view):
-            raise self._cut_short()
-        view[:] = data
+            self._file.seek(before)
+        view[: len(data)] = data
+        return len(data)
 
     def rewind(self) -> None:
         """Restore the file's original position."""
@@ -457,6 +484,7 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream, self._blocks = stream, stream.blocks(1 << 20)
+        self.name = stream.name  # for messages
         self._block: Lines | None = None
         self._at = 0
 
@@ -495,15 +523,18 @@ class _Unpacked:
             while len(first) < 6 and (more := raw.read(6 - len(first))):
                 first += more
             self._bottom = _Counted(raw, first)
-            self.form, self._top = self._unpacker(first)
+            self.form, self._top = self._unpacker(file, first)
         except BaseException:
             raw.close()
             raise
 
-    def _unpacker(self, first: bytes) -> tuple[str, Any]:
+    def _unpacker(self, file: _File, first: bytes) -> tuple[str, Any]:
         form = _form(first)
-        if form == "gzip":
-            return form, gzip.GzipFile(fileobj=cast(Any, self._buffered()), mode="rb")
+        if form == GZIP:
+            buffered = self._buffered()
+            if file.can_reread and file.entries is None:
+                file.entries = Entries(file.fetch)
+            return form, Gunzip(lambda _, size: buffered.read1(size), file.entries)
         if form == "bzip2":
             return form, bz2.BZ2File(self._buffered())
         if form == "xz":

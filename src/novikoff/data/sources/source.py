@@ -77,6 +77,11 @@ class Source(ABC):
         """Why blocks cannot be read by their place; empty if they can."""
         return f"{self.name} is {self.format}"
 
+    @property
+    def enters_slowly(self) -> bool:
+        """Whether reading a block by its place may cost as much as reading many."""
+        return False
+
     def again(self, place: Any) -> Block:
         """The block of an earlier pass that has this place. Several threads may call it."""
         raise NotImplementedError(self.only_in_order)

@@ -312,6 +312,10 @@ class TextSource(Source, Generic[P]):
     def only_in_order(self) -> str:
         return self._stream.only_in_order
 
+    @property
+    def enters_slowly(self) -> bool:
+        return self.only_in_order == "" and self._stream.enters_slowly
+
     def again(self, place: TextPlace) -> Block:
         parser = self._parsed.make_parser(self._parsed.kind)
         name = self._stream.names[place.file]

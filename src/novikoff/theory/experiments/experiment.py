@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from novikoff.linear.perceptron import Perceptron
-from novikoff.shown import Shown
+from novikoff.shown import Shown, table_html
 
 Curve = npt.NDArray[Any]
 
@@ -75,7 +76,18 @@ class Experiment(Shown):
     def __str__(self) -> str:
         width = max(map(len, self.figures), default=0)
         lines = [f"  {name:<{width}}  {_shown(value)}" for name, value in self.figures.items()]
-        return "\n".join([f"{self.name}: {self.claim}", *lines, f"  {'holds' if self.holds else 'FAILS'}"])
+        return "\n".join([f"{self.name}: {self.claim}", *lines, f"  {self._outcome}"])
+
+    def __repr__(self) -> str:
+        return f"<Experiment {self.name}: {self.claim}: {self._outcome}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, _shown(value)) for name, value in self.figures.items()]
+        return f"<div><b>{escape(f'{self.name}: {self.claim}')}: {self._outcome}</b>{table_html(rows)}</div>"
+
+    @property
+    def _outcome(self) -> str:
+        return "holds" if self.holds else "FAILS"
 
 
 def is_count(value: Any) -> bool:
