@@ -130,7 +130,9 @@ def ours(table: Table) -> dict[str, str]:
     mean = ", averaged" if best["average"] else ""
     C = "" if best["rule"] == "perceptron" else f" C={best['C']:g}"
     chosen = f"{best['rule']}{C}{mean}, {best['epochs']} epochs, scale {best['scale'] or 'none'}"
+    error = (tuned["test"]["accuracy"] * (1 - tuned["test"]["accuracy"]) / len(table.test)) ** 0.5
     return {
+        "standard error": f"{100 * error:.2f}",
         "`tune`": f"**{percent(tuned['test']['accuracy'])}**, {span(seconds)}",
         "it chose": f"{chosen} ({percent(tuned['tried'][0]['score'])} of the held-out rows)",
         "the best by hand": f"{percent(max(by_hand))}: `{' '.join(hand)}`",

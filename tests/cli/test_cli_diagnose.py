@@ -129,7 +129,7 @@ def test_advice_is_in_the_words_of_the_command_line():
     """Its command can be copied: it reads the file as it was read here, and learns in the way advised."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
-    X = np.column_stack([rng.normal(size=300) * 1000, y + rng.normal(0, 0.3, 300)]).round(4)
+    X = np.column_stack([rng.normal(size=300) + 1000, 500 + y + rng.normal(0, 0.2, 300)]).round(4)
     lines = [f"{k};{a};{b}" for (a, b), k in zip(X, np.array(["no", "yes"])[y], strict=True)]
     Path("odd.csv").write_text("\n".join(["kind;a;b", *lines]) + "\n")
     found = run("diagnose", "odd.csv", "--label", "kind", "--delimiter", ";", "--n-orders", 1)

@@ -159,13 +159,12 @@ def test_tune(folder, held):
     said = json.loads(
         run("tune", "x.svm.xz", "--test", "t.svm", *GRID, *held, "--model", "m.novikoff", "--json").stdout
     )
-    assert len(said["tried"]) == 3 * 2 * 2 * 2 and said["rows"] == 600 and said["test"]["rows"] == 200
+    assert len(said["tried"]) == (6 + 4) * 2 and said["rows"] == 600 and said["test"]["rows"] == 200
     best = said["best"]
     ranks = [(-row["correct"], row["epochs"]) for row in said["tried"]]
     assert ranks == sorted(ranks) and {k: said["tried"][0][k] for k in best} == best
     options = ["--order", "riffle", "--rule", best["rule"], "--C", best["C"], "--epochs", best["epochs"]]
-    options += ["--average"] if best["average"] else []
-    options += ["--scale", best["scale"]] if best["scale"] else []
+    options += ["--average" if best["average"] else "--no-average", "--scale", best["scale"] or "none"]
     fitted = json.loads(
         run("fit", "x.svm.xz", "--test", "t.svm", *options, "--model", "f.novikoff", "--json").stdout
     )
@@ -176,7 +175,7 @@ def test_tune(folder, held):
     )
     assert json.loads(cached.stdout)["tried"] == said["tried"]
     assert (folder / "m.novikoff").read_bytes() == (folder / "c.novikoff").read_bytes()
-    shown = run("tune", "x.svm.xz", *GRID, *held, "--model", "m.novikoff").stdout
+    shown = run("tune", "x.svm.xz", *GRID, *held, "--thorough", "--model", "m.novikoff").stdout
     assert "tried 24 ways to learn on" in shown and "and 14 more; --json shows all" in shown
     assert ("lowest" in shown) == (held[0] == "--folds") and "saved      m.novikoff" in shown
 
@@ -184,9 +183,9 @@ def test_tune(folder, held):
 def test_a_model_of_another_seed_is_that_of_a_fit_with_that_seed(folder):
     (folder / "x.svm").write_text(svm_text(300))
     how = ["x.svm", "--order", "riffle", "--random-state", 3]
-    one = ["--rules", "pa1", "--epochs", 3, "--scales", "none", "--average", "yes"]
+    one = ["--rules", "pa1", "--C", 1, "--epochs", 3, "--scales", "none", "--average", "yes"]
     run("tune", *how, *one, "--model", "m.novikoff", "--n-jobs", 1)
-    fit = ["--rule", "pa1", "--epochs", 3, "--average"]
+    fit = ["--rule", "pa1", "--epochs", 3, "--average", "--scale", "none"]
     run("fit", *how, *fit, "--model", "f.novikoff")
     assert (folder / "m.novikoff").read_bytes() == (folder / "f.novikoff").read_bytes()
 
@@ -214,10 +213,10 @@ def test_what_tune_refuses(folder):
         ("--rules", "perceptron,svm", "expected one or more of perceptron, normalized"),
         ("--epochs", "1,x", "expected whole numbers ≥ 1"),
         ("--epochs", "0", "expected whole numbers ≥ 1"),
-        ("--scales", "log", "expected one or more of none, standard"),
+        ("--scales", "log", "expected one or more of none, auto"),
         ("--C", "0", "expected numbers > 0"),
         ("--average", "maybe", "expected 'both', 'yes' or 'no'"),
-        ("--folds", "1", "expected a whole number ≥ 2"),
+        ("--folds", "1", "expected 'auto' or a whole number ≥ 2"),
         ("--split", "1", "between 0 and 1"),
         ("--classes", "grow", "they cannot grow"),
         ("--order", "shuffle", "in order riffle or cyclic"),

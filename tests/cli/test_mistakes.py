@@ -257,6 +257,8 @@ def test_a_dry_run_says_its_plan_as_options():
         "--rule",
         "perceptron",
         "--no-average",
+        "--scale",
+        "auto",
         "--epochs",
         "1",
         "--order",

@@ -103,6 +103,7 @@ COMMON = {  # the most used first; the text in place of a longer help, "" for it
     "scores": "Write scores too: how clear each decision was.",
     "k_best": "Write the K best labellings of each sentence.",
     "verbose": "",
+    "limit": "",
     "json": "Write JSON instead of text.",
     "quiet": "",
     # where to write
@@ -113,6 +114,7 @@ COMMON = {  # the most used first; the text in place of a longer help, "" for it
     "force": "",
     "plot": "",
     "html": "",
+    "csv": "",
 }
 
 # ---- what the command line adds to the table -----------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RULES = ("perceptron", "normalized", "margin")
 ORDERS = ("cyclic", "shuffle", "riffle", "worst", "first", "any")
 SHOWN = 40
-MOST_UPDATES = 100_000  # the run ends there
+MOST_UPDATES = 100_000  # the run ends there, as in theory.trace
 LARGEST = 20  # rows whose α is listed
 KERNEL = ("gamma", "degree", "coef0")
 LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
@@ -36,8 +36,7 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
                 legal=RULES.__contains__,
                 expected=f"one of {', '.join(RULES)}",
                 choices=RULES,
-                help="The rule of an update. 'perceptron' adds y*x at a mistake, 'normalized' y*x divided by "
-                "its length; 'margin' adds y*x also where the row is right by no more than `margin`.",
+                help="What is added: y*x, or y*x divided by its length; margin: more often.",
             ),
             *("margin", *opt.DECISIONS),
             opt.option(
@@ -70,15 +69,16 @@ LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
             opt.file_option("csv", "Also write the visits to a CSV file, with a column per coordinate."),
         ),
     },
-    examples=("novikoff trace examples/data/wine-train.svm --epochs 3 --limit 10",),
+    examples=("novikoff trace examples/data/iris.csv --positive setosa --epochs 1 --limit 10",),
 )
 def trace(options: Options) -> None:
     """Show a run visit by visit, as it is written on a board.
 
-    A line has x, y, the score, mistake or not, and the weights after the visit.
+    The columns are x, y, the score, mistake or not, and the weights after the visit.
+
     It starts from w = 0, and predicts the second class at score 0 (--ties mistake: that is a mistake for both
-    classes). Rows are numbered from 0. With a kernel the table shows α, the number of mistakes on each row,
-    instead of weights. All rows are read into memory.
+    classes). Rows are numbered from 0. Where a kernel is given, the table shows α, the number of mistakes on
+    each row, instead of weights. All rows are read into memory.
     """
     _check(options)
     source = open_data(options.data, **opt.row_options(options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from typing import IO, Any
 
@@ -29,7 +30,8 @@ class MappedRows:
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
-        self._values, self._indices = _file(), _file()
+        self._values = _file()
+        self._indices: IO[bytes] | None = None  # of sparse rows
         self._lengths: list[npt.NDArray[np.int64]] = []  # of sparse rows
         self._sparse: bool | None = None  # as the first rows are
         self._n_rows = 0
@@ -45,6 +47,8 @@ class MappedRows:
         part = sorted_rows(X if isinstance(X, Csr) else as_sparse(X))
         assert isinstance(part, Csr)
         inside = slice(int(part.indptr[0]), int(part.indptr[-1]))
+        if self._indices is None:
+            self._indices = _file()
         _write(self._values, part.data[inside].astype(np.float64, copy=False))
         _write(self._indices, part.indices[inside].astype(np.int64, copy=False))
         self._lengths.append(np.diff(part.indptr).astype(np.int64))
@@ -56,11 +60,16 @@ class MappedRows:
             dense: Matrix = _mapped(self._values, np.float64, shape)
             return dense
         indptr = np.concatenate([[0], *self._lengths]).cumsum()
-        values, indices = (
-            _mapped(file, kind, (int(indptr[-1]),))
-            for file, kind in ((self._values, np.float64), (self._indices, np.int64))
-        )
+        assert self._indices is not None
+        stored = (int(indptr[-1]),)
+        values = _mapped(self._values, np.float64, stored)
+        indices = _mapped(self._indices, np.int64, stored)
         return Csr(values, indices, indptr, shape)
+
+    def __del__(self) -> None:  # also when what was to be added could not be read
+        for file in (self._values, self._indices):
+            if file is not None:
+                file.close()
 
 
 def picked(X: Any, rows: npt.NDArray[np.int64]) -> Any:
@@ -108,11 +117,10 @@ def _write(file: IO[bytes], values: npt.NDArray[Any]) -> None:
 
 def _mapped(file: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """The file's numbers, read-only; the mapping outlives the open file."""
-    with file:
-        file.flush()
-        if not np.prod(shape):
-            return np.zeros(shape, dtype)
-        return np.asarray(np.memmap(file, dtype, "r", shape=shape))
+    file.flush()
+    if not math.prod(shape):
+        return np.zeros(shape, dtype)
+    return np.asarray(np.memmap(file, dtype, "r", shape=shape))
 
 
 def _as_dense(X: Matrix, columns: int) -> npt.NDArray[np.float64]:

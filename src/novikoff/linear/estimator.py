@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import names_of
 from novikoff.data.named_rows import NamedRows
-from novikoff.data.scaling import Scaling
+from novikoff.data.scaling import Scaling, scaled
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
 from novikoff.parameters.common import AUTO
@@ -178,7 +178,7 @@ class LinearClassifier(PerceptronClassifier):
 
     def _scaled(self, X: Any) -> Any:
         """The rows that the weights are for."""
-        return X if self._scaling is None else self._scaling.of(X)
+        return scaled(X, self._scaling)
 
     # -- weights -------------------------------------------------------------------------------------
     @property

@@ -249,6 +249,9 @@ class Perceptron(LinearClassifier):
     def dual(self, X: Any, y: Any, sample_weight: Any = None, *, averaged: bool | None = None) -> Dual:
         """α of the last fit: the weights as a sum over the rows, w = Σ α_i·y_i·x_i.
 
+        Where columns were learned with factors s (`scale_`), w are the weights of the rows s·x, and `coef_`
+        is s²·Σ α_i·y_i·x_i.
+
         The fit is run again with its updates recorded, so its rows, labels and weights must be given, and
         `random_state` must be a number (or the order "cyclic" or "worst"). x is the row that was learned:
         scaled, if the fit scaled rows; with `scale='auto'` see `Dual.factors`.

@@ -168,8 +168,7 @@ class Hull:
         return weights, bias
 
     def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats, int]:
-        """The same vector for the columns as they are, times 2^−shift, so that it is finite; and the "
-        "shift."""
+        """The same vector for the columns as they are, times 2^−shift, to be finite; and the shift."""
         if self.powers is None:
             return weights, bias, 0
         powers = self.powers[:, None]
@@ -288,11 +287,7 @@ class Hull:
         return self.judge.separated(coef, (self.problem.bias * bias)[:k], upper)
 
     def _cancelling(self) -> Inseparable | None:
-        shares = np.flatnonzero(self.alpha)
-        most = self.problem.dimension + 1  # z that can depend on each other in one way only
-        if len(shares) > most:  # rounding has kept some that are not needed
-            shares = shares[np.argsort(-self.alpha[shares], kind="stable")[:most]]
-        support = np.sort(self.pairs[shares])
+        support = np.sort(self.pairs[np.flatnonzero(self.alpha)])
         key = support.tobytes()
         if key == self.tried:
             return None

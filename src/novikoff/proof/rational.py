@@ -320,11 +320,11 @@ def alternative(
 
     Either some u has u·row ≥ 0 for every row and > 0 for the strict ones, or some weights c ≥ 0, not all 0 on
     the strict rows, have Σ c_i·row_i = 0; never both. The method looks for c: it minimises the sum of
-    artificial variables a ≥ 0 over rowsᵀ·c + a = 0, Σ_strict c + a₀ = 1. A minimum of 0 gives at most columns
-    + 1 weights; a positive minimum gives u, the dual solution. Bland's rule (1977) always terminates; it
-    tries rows in the given order. The tableau has integers over one denominator, by Edmonds' pivoting: every
-    division is exact. Before each pivot `tick` is called, and `afford` with the bits of the denominator,
-    which say how long the integers are; both may raise.
+    artificial variables a ≥ 0 over rowsᵀ·c + a = 0, Σ_strict c + a₀ = 1. A minimum of 0 gives at most
+    columns + 1 weights; a positive minimum gives u, the dual solution. Bland's rule (1977) always terminates;
+    it tries rows in the given order. The tableau has integers over one denominator, by Edmonds' pivoting:
+    every division is exact. Before each pivot `tick` is called, and `afford` with the bits of the
+    denominator, which say how long the integers are; both may raise.
 
     >>> alternative(np.array([[1, 0], [-1, 0], [0, 1]]))
     Relation(rows=[0, 1], weights=[1, 1])

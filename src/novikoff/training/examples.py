@@ -61,7 +61,7 @@ def unevenness(X: Any, factors: Floats | None) -> tuple[float, float]:
     """`uneven` and `off_centre` of some rows times the factors, as a `Run` has them.
 
     >>> unevenness(np.array([[1000.0, 1.0], [1000.0, 2.0]]), None)
-    (500.0, 2000.004...)
+    (500.0, 2000.003999996)
     """
     sizes = with_sizes(np.zeros(0), rows_of(X), None, 0, X.shape[0])
     sizes = sizes if factors is None else sizes * factors

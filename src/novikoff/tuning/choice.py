@@ -90,7 +90,7 @@ def tune(
         The share of the rows to hold out once, instead of folds.
     thorough : default False
         Whether to run every combination to the end. Otherwise only the better half goes on after each number
-        of epochs but the last.
+        of epochs but the last; unless rows are few, the first part alone decides this.
     scoring : default 'accuracy'
         The figure of the held-out rows that decides: see `novikoff.scoring`.
     order : default 'riffle'
@@ -143,8 +143,8 @@ def tune(
     rows.look(grid.scales, class_weight, scoring)
     with ThreadPoolExecutor(threads(n_jobs)) as pool:
         outcomes = race(rows, settings, grid, scoring, max_memory, pool, thorough=thorough)
-    # the sort is stable: among equals fewer epochs win, and among these the first
-    outcomes.sort(key=lambda outcome: (-outcome.score, outcome.candidate.epochs))
+    # first those judged by all parts; the sort is stable: among equals fewer epochs win, then the first
+    outcomes.sort(key=lambda o: (-len(o.tallies), -o.score, o.candidate.epochs))
     result = TuneResult(outcomes, rows.n_rows, str(rows.parts), classes=classes.labels.tolist())
     if refit:
         best = result.best

@@ -1,8 +1,9 @@
 """Learners side by side: each never sees one part of the rows, and those that do worse drop out early.
 
 All learn in the same passes. After every number of epochs that is tried, the held-out rows are predicted, and
-the better half of the ways to learn goes on (successive halving, Jamieson and Talwalkar 2016). Counts decide,
-never a clock. Where the weights of all learners do not fit into memory, they learn in turns, from the
+the better half of the ways to learn goes on (successive halving, Jamieson and Talwalkar 2016). Unless rows
+are few, the first part alone decides who goes on; those left at the end are judged by all parts. Counts
+decide, never a clock. Where the weights of all learners do not fit into memory, they learn in turns, from the
 beginning each time: nobody's result depends on who learns beside it.
 """
 
@@ -21,6 +22,7 @@ from novikoff.training.examples import Batch
 from novikoff.training.linear import check_outcome, native_calls, settled
 from novikoff.training.weights import Model, Scorer, Settings, width
 from novikoff.tuning.candidates import Candidate, Grid, Outcome
+from novikoff.tuning.parts import FEW_ROWS
 from novikoff.tuning.rows import Rows
 
 FEWEST = 4  # ways to learn that are never dropped
@@ -62,6 +64,10 @@ class Learner:
         self.epochs += 1
         self._settled_at = settled(self.model, self._began)
         self.converged = len(self._settled_at) == len(self.model.learners)
+
+    def is_to_be_scored(self, epochs: Sequence[int]) -> bool:
+        """Whether this is a number of epochs that is tried, or the last one; and it was not scored before."""
+        return (self.converged or self.epochs in epochs) and (self.epochs, False) not in self.tallies
 
     def begin_scoring(self) -> None:
         averages = (False, True) if self.settings.average else (False,)
@@ -106,18 +112,21 @@ def race(
         for scale, own in product(dict.fromkeys(grid.scales), grid.learners(settings))
     ]
     epochs = sorted(set(grid.epochs))
+    first = rows.parts.count if thorough or rows.n_rows < FEW_ROWS else 1
     going, outcomes = ways, dict[Candidate, Outcome]()
-    for k, last in enumerate(epochs):
-        learners = [learner for way in going for learner in way if not learner.converged]
+    for last in epochs:
+        parts = rows.parts.count if last == epochs[-1] else first
+        learners = [learner for way in going for learner in way[:parts] if not learner.converged]
         turns = list(_in_turns(learners, max_memory))
         for some in turns:
             _learn(some, rows, last, epochs, pool)
             for learner in some if len(turns) > 1 else ():
                 learner.forget()
-        found = [_outcome(way, average, last) for way in going for average in grid.averages]
-        outcomes |= {outcome.candidate: outcome for outcome in found}
-        if not thorough and k + 1 < len(epochs):
-            kept = _better_half(going, grid, last)
+        for way, average, past in product(going, grid.averages, [e for e in epochs if e <= last]):
+            outcome = _outcome(way[:parts], average, past)
+            outcomes[outcome.candidate] = outcome
+        if not thorough and last < epochs[-1]:
+            kept = _better_half(going, parts, grid, last)
             for way in going:
                 for learner in way if way not in kept else ():
                     learner.forget()
@@ -126,11 +135,11 @@ def race(
     return [outcomes[candidate] for candidate in dict.fromkeys(tried) if candidate in outcomes]
 
 
-def _better_half(ways: list[Way], grid: Grid, epochs: int) -> list[Way]:
+def _better_half(ways: list[Way], parts: int, grid: Grid, epochs: int) -> list[Way]:
     """Those with the highest figures after so many epochs, averaged or not; of equals the first."""
 
     def figure(way: Way) -> float:
-        return max(_outcome(way, average, epochs).score for average in grid.averages)
+        return max(_outcome(way[:parts], average, epochs).score for average in grid.averages)
 
     best = sorted(range(len(ways)), key=lambda k: -figure(ways[k]))
     kept = best[: max(-(-len(ways) // 2), FEWEST)]
@@ -164,12 +173,13 @@ Scalings = dict[tuple[str | None, int], Scaling | None]  # by scale and part
 def _learn(
     learners: list[Learner], rows: Rows, last: int, epochs: list[int], pool: ThreadPoolExecutor
 ) -> None:
-    """Let all learn side by side up to epoch `last`, and score each then, or when it converges."""
+    """Let all learn side by side up to epoch `last`, and score each after every one of `epochs`."""
     places = dict.fromkeys((learner.scale, learner.part) for learner in learners)
     scalings = {(scale, part): rows.scaling(scale, part) for scale, part in places}
-    going = learners
-    while going:
-        epoch = going[0].epochs + 1
+    for epoch in range(1, last + 1):
+        going = [learner for learner in learners if learner.epochs < epoch and not learner.converged]
+        if not going:
+            continue
         for learner in going:
             learner.begin_epoch()
         for visits in rows.visits(f"epoch {epoch}, {len(going)} learners", epoch):
@@ -179,10 +189,9 @@ def _learn(
                 _all(pool, lambda learner, by=batches: learner.visit(by[learner.part]), own)
         for learner in going:
             learner.end_epoch()
-        judged = [learner for learner in going if learner.converged or epoch == last]
+        judged = [learner for learner in going if learner.is_to_be_scored(epochs)]
         if judged:
             _score(judged, rows, scalings, epochs, pool)
-        going = [learner for learner in going if not learner.converged and epoch < last]
 
 
 def _score(

@@ -193,6 +193,25 @@ def test_the_better_half_goes_on():
     assert some == {candidate: full[candidate] for candidate in expected}
 
 
+def test_the_first_part_decides_who_goes_on(monkeypatch):
+    """Of 1,000 rows or more; those left at the end are judged by all parts, and one of them is chosen."""
+    monkeypatch.setattr("novikoff.tuning.race.FEW_ROWS", 200)
+    X, y = problem(noise=3.0)
+    grid = Grid(rules=["perceptron", "pa1", "arow"], epochs=[1, 3, 4], scales=[None, "standard", "unit"])
+    full = {o.candidate: o for o in tune(source_of(X, y), grid=grid, folds=3, thorough=True).table}
+    found = tune(source_of(X, y), grid=grid, folds=3, max_memory=3000)
+    left = [o for o in found.table if len(o.tallies) == 3]
+    assert found.table[: len(left)] == left == [full[o.candidate] for o in left]
+    assert len(left) == 6 * 3 * 2
+    ways = {(o.candidate.scale, o.candidate.rule, o.candidate.C) for o in left}
+    rest = found.table[len(left) :]
+    assert len(rest) == 2 * (10 + 2 * 5)  # dropped after one epoch, and after three
+    for outcome in rest:
+        assert outcome.tallies == full[outcome.candidate].tallies[:1]
+        assert (outcome.candidate.scale, outcome.candidate.rule, outcome.candidate.C) not in ways
+    assert found.best == max(left, key=lambda o: (o.score, -o.candidate.epochs)).candidate
+
+
 def test_few_ways_are_all_tried_to_the_end():
     X, y = problem()
     grid = Grid(rules=["perceptron", "normalized"], epochs=[1, 2, 3], scales=[None, "unit"])
