@@ -30,7 +30,8 @@ class MappedRows:
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
-        self._values, self._indices = _file(), None
+        self._values = _file()
+        self._indices: IO[bytes] | None = None  # of sparse rows
         self._lengths: list[npt.NDArray[np.int64]] = []  # of sparse rows
         self._sparse: bool | None = None  # as the first rows are
         self._n_rows = 0
@@ -59,15 +60,15 @@ class MappedRows:
             dense: Matrix = _mapped(self._values, np.float64, shape)
             return dense
         indptr = np.concatenate([[0], *self._lengths]).cumsum()
-        values, indices = (
-            _mapped(file, kind, (int(indptr[-1]),))
-            for file, kind in ((self._values, np.float64), (self._indices, np.int64))
-        )
-        return Csr(values, indices, indptr, shape)
+        assert self._indices is not None
+        stored = (int(indptr[-1]),)
+        values = _mapped(self._values, np.float64, stored)
+        return Csr(values, _mapped(self._indices, np.int64, stored), indptr, shape)
 
     def __del__(self) -> None:  # also when what was to be added could not be read
-        self._values.close()
-        self._indices.close()
+        for file in (self._values, self._indices):
+            if file is not None:
+                file.close()
 
 
 def picked(X: Any, rows: npt.NDArray[np.int64]) -> Any:
@@ -108,8 +109,8 @@ def _write(file: IO[bytes], values: npt.NDArray[Any]) -> None:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{error.strerror}: asking whether the rows can be separated keeps a copy of them in "
-            f"{tempfile.gettempdir()}. Choose another folder (TMPDIR) or a number of epochs (max_epochs)",
+            f"{error.strerror}: a copy of the rows is kept in {tempfile.gettempdir()}. Choose another folder "
+            "(TMPDIR); with a number of epochs (max_epochs) and scale=None no copy is made",
         ) from None
 
 
