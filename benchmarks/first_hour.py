@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import Perceptron as PeerPerceptron
 from sklearn.linear_model import SGDClassifier
@@ -87,6 +88,11 @@ def fit_command(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> tuple[fl
     with TemporaryDirectory() as folder:
         train, test = f"{folder}/train.svm", f"{folder}/test.svm"
         for path, rows, labels in ((train, X, y), (test, X_test, y_test)):
+            if sp.issparse(rows):  # scikit-learn's writer takes doubles, and one width of indices
+                arrays = rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+                rows = sp.csr_matrix(arrays, shape=rows.shape)
+            else:
+                rows = np.asarray(rows, dtype=np.float64)
             dump_svmlight_file(rows, labels, path, zero_based=False)
         said = StringIO()
         model = f"{folder}/model.novikoff"
