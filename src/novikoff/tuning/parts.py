@@ -34,7 +34,7 @@ class Parts:
     """The division of rows into parts; `count` of them are held out, one at a time.
 
     >>> Parts.of(5, None, 0).folds(np.arange(8)).tolist()
-    [[1, 4, 1, 4, 0, 4, 2, 0]]
+    [[2, 3, 0, 4, 3, 3, 0, 4]]
     >>> some = Parts.of("auto", None, 0)
     >>> [some.for_rows(n).count for n in (999, 1000, 100_000)]
     [20, 5, 1]
