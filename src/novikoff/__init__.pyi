@@ -9,9 +9,11 @@ from novikoff.data.sources.formats import open_source as open_source
 from novikoff.data.sources.libsvm import load as load
 from novikoff.kernel.expansions import MonotoneConjunctions as MonotoneConjunctions
 from novikoff.kernel.expansions import PolynomialExpansion as PolynomialExpansion
+from novikoff.kernel.function import KernelFunction as KernelFunction
 from novikoff.kernel.model import KernelModel as KernelModel
 from novikoff.kernel.online import OnlineKernelPerceptron as OnlineKernelPerceptron
 from novikoff.kernel.perceptron import KernelPerceptron as KernelPerceptron
+from novikoff.linear.max_margin import MaxMarginClassifier as MaxMarginClassifier
 from novikoff.linear.model import LinearModel as LinearModel
 from novikoff.linear.online import OnlinePerceptron as OnlinePerceptron
 from novikoff.linear.perceptron import Perceptron as Perceptron

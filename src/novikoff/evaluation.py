@@ -15,14 +15,16 @@ from novikoff.data.sources.block import by_name
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.text_labels import is_text
+from novikoff.shown import Shown
+from novikoff.training.report import score_text
 from novikoff.training.tally import Score
 
 if TYPE_CHECKING:
     from novikoff.training.row_model import RowModel
 
 
-@dataclass
-class Evaluation:
+@dataclass(repr=False)
+class Evaluation(Shown):
     """Counts of rows by class and prediction.
 
     Examples
@@ -56,6 +58,9 @@ class Evaluation:
         """The errors beside the size of the most frequent class."""
         largest = max(int(self.confusion.sum(axis=1).max()), *self.unknown.values(), 0)
         return Score(self.errors, self.n_rows, largest)
+
+    def __str__(self) -> str:
+        return score_text(self.score)
 
     def by_class(self) -> list[dict[str, Any]]:
         """Precision, recall and F1 of each class; None instead of a division by 0."""

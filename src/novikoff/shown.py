@@ -9,11 +9,12 @@ from itertools import groupby
 
 LEFT = "style='text-align:left;vertical-align:top'"
 ROW = re.compile(r" {2}(\S+(?: \S+)*) {2,}(\S.*)")  # a name and, in a second column, what is said of it
+LONGEST = 110  # characters of a repr
 NAMES = 10  # the width of the first column
 
 
 class Shown:
-    """A result whose text is a title and lines; `repr` is its class with the first line.
+    """A result whose text is a title and lines; `repr` is its class with the first line, cut if it is long.
 
     >>> class Verdict(Shown):
     ...     def __str__(self) -> str:
@@ -28,10 +29,20 @@ class Shown:
     def __repr__(self) -> str:
         first = str(self).partition("\n")[0].strip().rstrip(":")
         name = type(self).__name__
-        return f"<{first}>" if first.startswith(name) else f"<{name}: {first}>"
+        says_it = first.lower().startswith(name.lower())
+        return in_short(name + first[len(name) :] if says_it else f"{name}: {first}")
 
     def _repr_html_(self) -> str:
         return as_html(str(self))
+
+
+def in_short(text: str) -> str:
+    """Text as a repr of moderate length.
+
+    >>> in_short("Bounds: novikoff")
+    '<Bounds: novikoff>'
+    """
+    return f"<{text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}>"
 
 
 def table_text(title: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -61,7 +61,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(line.split()[1:])
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("fit", "--help"), ("--version",)])
+@pytest.mark.parametrize("arguments", [("--help",), ("fit", "--help"), ("fit", "--help-all"), ("--version",)])
 def test_help_loads_nothing_heavy(arguments):
     assert loaded_by(*arguments) == set()
 
@@ -107,7 +107,7 @@ def test_python_dash_m_is_the_command_line():
 
 # ---- help comes from the table ------------------------------------------------------------------------
 def test_help_says_what_the_table_of_parameters_says():
-    said = " ".join(run("fit", "--help").stdout.split())
+    said = " ".join(run("fit", "--help-all").stdout.split())
     for name in ("rule", "margin", "class_weight", "every", "max_line", "scale", "relabel"):
         assert " ".join(FILE_PARAMETERS[name].help.split()[:6]) in said
     for name in ("max_epochs", "average", "order"):  # those of the estimator
@@ -184,13 +184,14 @@ def test_the_model_file_depends_on_the_rows_alone(folder):
 
 
 def test_standard_input_is_read_once(folder):
-    said = run("fit", "-", "--average", input=Path("train.svm").read_bytes())
+    said = run("fit", "-", "--average", "--scale", "none", input=Path("train.svm").read_bytes())
     assert "one epoch" in said.stderr
     assert "order of appearance" in said.stderr
     model = load_model("stdin.novikoff")
     assert model.classes.tolist() == [-1, 1]  # two numbers, in their order
     assert len(model.history) == 1
-    run("fit", "train.svm", "--average", "--epochs", 1, "--classes", "grow", "--order", "cyclic")
+    in_order = ("--epochs", 1, "--classes", "grow", "--order", "cyclic", "--scale", "none")
+    run("fit", "train.svm", "--average", *in_order)
     again = load_model("train.novikoff")
     assert again.weights()[0].tobytes() == model.weights()[0].tobytes()
     assert again.classes.tolist() == model.classes.tolist()
@@ -198,8 +199,19 @@ def test_standard_input_is_read_once(folder):
 
 def test_standard_input_cannot_be_read_twice():
     text = Path("train.svm").read_bytes()
-    assert "can be read only once" in error_of("fit", "-", "--epochs", 2, "-q", input=text)
+    once = ("--scale", "none")
+    assert "can be read only once" in error_of("fit", "-", "--epochs", 2, "-q", *once, input=text)
     assert "--checkpoint" in usage_error("fit", "-", "--checkpoint", "kept", input=text)
+
+
+def test_standard_input_is_kept_and_gives_the_model_of_the_file(folder):
+    """It is scaled, riffled and learned from as often as a file."""
+    said = run("fit", "-", "--model", "piped.novikoff", input=Path("train.svm").read_bytes())
+    assert "standard input is kept" in said.stderr
+    run("fit", "train.svm")
+    piped, model = load_model("piped.novikoff"), load_model("train.novikoff")
+    assert piped.weights()[0].tobytes() == model.weights()[0].tobytes()
+    assert len(piped.history) == len(model.history)
 
 
 def test_the_report_ends_with_the_test_and_the_file(model):
@@ -226,8 +238,11 @@ def test_a_bad_test_file_is_told_before_the_fit_or_after_the_report():
     Path("broken.svm").write_text("1 2:x\n")
     assert "broken.svm, line 1" in error_of("fit", "train.svm", "--test", "broken.svm", "-q")
     assert not Path("train.novikoff").exists()
-    Path("broken.csv").write_text("label,a\n1,2\n")  # of another format: read with the model's features
-    result = run("fit", "train.svm", "--test", "broken.csv", code=1)
+    Path("broken.csv").write_text("label,a\n1,2\n")
+    assert "broken.csv: the format is csv" in error_of("fit", "train.svm", "--test", "broken.csv", "-q")
+    assert not Path("train.novikoff").exists()
+    run("convert", "train.svm", "train.jsonl")  # a table for it is read with the model's features, when known
+    result = run("fit", "train.jsonl", "--test", "broken.csv", code=1)
     assert "verdict" in result.stdout
     assert "broken.csv" in result.stderr
     assert Path("train.novikoff").exists()
@@ -334,7 +349,7 @@ def test_every_format_gives_the_same_weights_by_name():
     weights = []
     for suffix, text, *more in (("svm", svm), ("jsonl", lines), ("csv", table, "--header")):
         Path(f"same.{suffix}").write_text("\n".join(text) + "\n")
-        run("fit", f"same.{suffix}", "--average", "--model", f"{suffix}.novikoff", *more)
+        run("fit", f"same.{suffix}", "--average", "--epochs", 10, "--model", f"{suffix}.novikoff", *more)
         linear = load_model(f"{suffix}.novikoff")
         found = linear.features.names(range(linear.model.n_features))
         weights.append(dict(zip(found, linear.weights()[0][0].tolist(), strict=True)))
@@ -362,8 +377,9 @@ def test_rows_that_lie_in_runs_are_noted():
         said = json.loads(run("fit", "sorted.svm", *arguments, "--json").stdout)
         assert said["labels_in_runs"] is noted
     piped = {"input": Path("sorted.svm").read_bytes()}  # in its order, whatever is asked for
-    assert re.search(r"\n  advice .* shuffle them first\n", run("fit", "-", **piped).stdout)
-    assert json.loads(run("fit", "-", "--json", **piped).stdout)["labels_in_runs"] is True
+    once = ("fit", "-", "--scale", "none")
+    assert re.search(r"\n  advice .* shuffle them first\n", run(*once, **piped).stdout)
+    assert json.loads(run(*once, "--json", **piped).stdout)["labels_in_runs"] is True
 
 
 # ---- where the model goes -----------------------------------------------------------------------------
@@ -585,7 +601,7 @@ def interrupted_after(monkeypatch, calls: int) -> None:
 
 def test_ctrl_c_saves_what_there_is(monkeypatch):
     interrupted_after(monkeypatch, 3)
-    result = run("fit", "train.svm", "--order", "cyclic", code=130)
+    result = run("fit", "train.svm", "--order", "cyclic", "--scale", "none", code=130)
     assert "what had been learned so far is saved in train.novikoff" in result.stderr
     assert len(load_model("train.novikoff").history) == 3
     assert len(run("predict", "train.novikoff", "test.svm").stdout.splitlines()) == 100

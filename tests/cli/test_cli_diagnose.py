@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import shlex
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -12,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import novikoff
 from novikoff.cli import progress
 from novikoff.cli.inputs import open_data
 from novikoff.theory import diagnose
@@ -84,11 +88,61 @@ def test_files_of_several_blocks_are_read_whole(monkeypatch):
 def test_equal_rows_are_named_by_their_lines():
     Path("two.svm").write_text("1 1:2\n0 1:5\n1 2:1\n0 1:2\n")
     said = run("diagnose", "two.svm", "--n-orders", 1).stdout
-    assert "look at    two.svm, line 1, and two.svm, line 4: equal" in said
+    said = " ".join(said.split())
+    assert "the first being line 1 and line 4 of two.svm" in said
+    assert "Look at line 1 and line 4 of two.svm: they are equal" in said
+    assert "from 0" not in said
     Path("w.csv").write_text("a,label,w\n9,x,0\n2,x,1\n5,y,1\n2,y,1\n")
     found = json.loads(run("diagnose", "w.csv", "--weight", "w", "--json", "--n-orders", 1).stdout)
     assert found["contradictions"]["first"] == [0, 2]
     assert [place.split(", ")[1] for place in found["contradiction_at"]] == ["line 3", "line 5"]
+
+
+def test_rows_of_two_files_are_named_by_both():
+    Path("one.svm").write_text("1 1:2\n0 1:5\n")
+    Path("two.svm").write_text("1 2:1\n0 1:2\n")
+    said = run("diagnose", "one.svm", "two.svm", "--n-orders", 1).stdout
+    assert "one.svm, line 1, and two.svm, line 2" in " ".join(said.split())
+
+
+def test_the_page_names_its_file_options_and_version():
+    """And the rows as the terminal does."""
+    pytest.importorskip("matplotlib")
+    Path("a & b.csv").write_text("p,q,kind\n" + "1,2,x\n1,2,y\n3,1,x\n2,5,y\n" * 3)
+    given = ("a & b.csv", "--label", "kind", "--n-orders", 2, "--no-intercept", "--html", "page.html")
+    said = run("diagnose", *given).stdout
+    page = Path("page.html").read_text()
+    text = html.unescape(page)
+    assert "<title>Diagnosis of a &amp; b.csv</title>" in page
+    (command,) = re.findall(r">(novikoff diagnose .*?)</td>", text)
+    program, name, file, *flags = shlex.split(command)
+    assert (program, name, file) == ("novikoff", "diagnose", given[0])
+    assert sorted(flags) == sorted(map(str, given[1:]))
+    assert f"novikoff {novikoff.__version__}" in text
+    assert "--no-intercept, --intercept-scaling 1, --ties positive, --n-orders 2" in text
+    for shown in (" ".join(said.split()), text):
+        assert "Look at line 2 and line 3 of a & b.csv: they are equal" in shown
+    assert "numbered from 0" not in said + text
+
+
+def test_advice_is_in_the_words_of_the_command_line():
+    """Its command can be copied: it reads the file as it was read here, and learns in the way advised."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = np.column_stack([rng.normal(size=300) + 1000, 500 + y + rng.normal(0, 0.2, 300)]).round(4)
+    lines = [f"{k};{a};{b}" for (a, b), k in zip(X, np.array(["no", "yes"])[y], strict=True)]
+    Path("odd.csv").write_text("\n".join(["kind;a;b", *lines]) + "\n")
+    found = run("diagnose", "odd.csv", "--label", "kind", "--delimiter", ";", "--n-orders", 1)
+    text = " ".join(found.stdout.split())
+    assert "Perceptron(" not in text and "Pocket" not in text and "max_epochs" not in text
+    (advised,) = (line for line in found.stdout.splitlines() if line.endswith("advised"))
+    (command,) = (line.split(maxsplit=1)[1] for line in found.stdout.splitlines() if "  next  " in line)
+    program, *words = shlex.split(command)
+    assert program == "novikoff" and words[:6] == ["fit", "odd.csv", "--label", "kind", "--delimiter", ";"]
+    flags = " ".join(words[6:])
+    assert flags and f"Use {flags}: " in text
+    assert all(word in advised for word in flags.replace("--", "").split() if word != "rule")
+    assert "training" in run(*words).stdout
 
 
 def test_weights_of_zero_leave_rows_out():

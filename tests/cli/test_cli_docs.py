@@ -1,4 +1,4 @@
-"""The commands in docs/cli.md and docs/tag-commands.md do what the pages show."""
+"""The commands in README.md, docs/cli.md, docs/files.md and docs/tag-commands.md do what the pages show."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 
 from support.places import ROOT
 
-DOCS = ROOT / "docs"
 
-
-@pytest.mark.parametrize("page", ["cli.md", "tag-commands.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/files.md", "docs/tag-commands.md"])
 def test_the_pages_commands_give_what_it_shows(page, tmp_path):
-    blocks = re.findall(r"```console\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), flags=re.S)
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
+    assert blocks
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # the pages run from the root of the repository
     folder = Path(sys.executable).parent
     if not (folder / "novikoff").exists():
         pytest.skip("the command is not installed beside this Python")
-    environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for block in blocks:
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.M):

@@ -84,7 +84,7 @@ def test_the_format_can_be_named():
     run("predict", "people.novikoff", "people.csv", "-o", "out.csv.gz")
     assert gzip.decompress(Path("out.csv.gz").read_bytes()) == b"label\nyes\nno\nyes\nno\n"
     both = run("predict", "people.novikoff", "people.csv", "--json", "--to", "csv", code=2)
-    assert "--json: means --to jsonl" in both.stderr
+    assert "--json means --to jsonl" in both.stderr
 
 
 def test_three_classes_have_a_score_each():
@@ -116,7 +116,7 @@ def test_an_id_may_be_a_feature_and_a_number_of_a_column():
 
 
 def test_what_cannot_be_an_id():
-    assert "id='nam' is not one of the 4 columns" in error_of(
+    assert "--id nam is not one of the 4 columns" in error_of(
         "predict", "people.novikoff", "people.csv", "--id", "nam", "-o", "out.csv"
     )
     assert not Path("out.csv").exists()
@@ -129,7 +129,7 @@ def test_what_cannot_be_an_id():
     Path("train.svm").write_text("a 1:1\nb 2:1\n")
     run("fit", "train.svm")
     said = run("predict", "train.novikoff", "train.svm", "--id", "1", code=2).stderr
-    assert "--id: is not an option of the format 'libsvm'" in said
+    assert "--id is not an option of the format 'libsvm'" in said
     Path("tabs.csv").write_text('name,age,job\n"a\tb",1,cook\n')
     assert "has a tab or a line break" in error_of(
         "predict", "people.novikoff", "tabs.csv", "--id", "name", "--to", "tsv"
@@ -161,3 +161,13 @@ def test_an_empty_batch_of_other_formats():
     run("fit", "train.svm")
     Path("none.svm").write_text("")
     assert run("predict", "train.novikoff", "none.svm").stdout == ""
+
+
+def test_ids_in_lines_name_themselves_and_whole_numbers_stay_whole():
+    result = run("predict", "people.novikoff", "people.csv", "--id", "age", "--to", "jsonl")
+    assert [json.loads(line)["age"] for line in result.stdout.splitlines()] == [4, 2, 5, 1]
+    assert '"age": 4,' in result.stdout
+    Path("broken.csv").write_text('name,age,job\n"a\nb",4,cook\n')
+    assert "the id 'a\\nb' contains a line break" in error_of(
+        "predict", "people.novikoff", "broken.csv", "--id", "name"
+    )

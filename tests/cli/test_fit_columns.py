@@ -142,3 +142,15 @@ def test_a_malformed_test_file_is_found_before_training():
     Path("test.csv").write_text("id,job,note,bad,price,class\nu1,cook,a,1,2,yes\n")
     assert "the column 'age' is missing" in error_of("fit", "t.csv", "--test", "test.csv", "-q")
     assert not Path("t.novikoff").exists()
+
+
+def test_a_malformed_test_file_of_another_format_is_found_before_training():
+    """Whatever its format, it is read with the columns of the table, and no model is written."""
+    rows = [dict(zip(("id", "age", "job", "note", "bad", "price"), range(6), strict=True))]
+    rows[0] |= {"job": "cook", "id": "u1", "note": "x", "bad": "3", "class": "yes"}
+    Path("test.jsonl").write_text(json.dumps(rows[0]) + "\n" + json.dumps(rows[0] | {"age": "old"}) + "\n")
+    message = error_of(
+        "fit", "t.csv", "-q", "--test", "test.jsonl", "--label", "class", "--model", "m.novikoff"
+    )
+    assert message == "test.jsonl, line 2: the column 'age' is 'old': expected a number.\n".strip()
+    assert not Path("m.novikoff").exists()

@@ -359,3 +359,18 @@ def test_bad_frames_to_learn_from():
         novikoff.Perceptron().fit(pd.DataFrame({"a": ["x", "y"], "b": [1, np.inf]}), [0, 1])
     with pytest.raises(ValueError, match="'a' is of type list"):
         novikoff.Perceptron().fit(pd.DataFrame({"a": [[1], [2]]}), [0, 1])
+
+
+@pytest.mark.parametrize("hash_bits", [None, 3])
+def test_a_missing_cell_is_a_missing_key_of_named_features(hash_bits):
+    """In lines with names a missing value is no feature, hashed or not, so it is none in a table either."""
+    pd = pytest.importorskip("pandas")
+    how = {} if hash_bits is None else {"hash_bits": hash_bits}
+    source = source_of(SAME_AS_JSON, "jsonl", **how)
+    rows_of_source(source)
+    record = {"age": None, "job": None}
+    frame = pd.DataFrame({"age": [None], "job": [None]}, dtype=object).astype({"age": "Float64"})
+    table = source_of(b"age,job\n,\n", features=source.features, labelled=False)
+    (block,) = table.blocks()
+    for X in (rows_by_name(frame, source.features), rows_by_name(record, source.features), block.X):
+        assert not dense(X, source.features.n_columns).any()

@@ -410,7 +410,7 @@ def test_weights() -> None:
         ("1,b,c\nd,e,f\n", "csv", ["1", "2"]),
         ("a\tb\nc\td\n", "tsv", ["1"]),
         ("a\ty\n1\td\n", "tsv", ["a"]),
-        ("a;b;y\n1,5;2;3\n", "csv", ["a", "b"]),
+        ("a;b;y\nm,5;2;3\n", "csv", ["a", "b"]),
         ('"a;b";b;y\n1;2;3\n', "csv", ["a;b", "b"]),
         ("a\tb\ty\n1\t2\t3\n", "csv", ["a", "b"]),
         ("\ufeffa,,y\r\n1,2,3\r\n", "csv", ["a", "2"]),

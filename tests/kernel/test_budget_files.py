@@ -358,8 +358,8 @@ def test_budgets_from_files(tmp_path, monkeypatch, policy):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--budget", "5"), "--budget: is only possible with --kernel"),
-        (("--kernel", "rbf", "--budget-policy", "oldest"), "--budget-policy: is only possible with --budget"),
+        (("--budget", "5"), "--budget is only possible with --kernel"),
+        (("--kernel", "rbf", "--budget-policy", "oldest"), "--budget-policy is only possible with --budget"),
         (("--kernel", "rbf", "--budget", "0"), "--budget: 0 is not possible: expected a whole number ≥ 1"),
         (("--kernel", "rbf", "--budget", "5", "--budget-policy", "newest"), "expected one of 'projectron'"),
         (("--kernel", "rbf", "--budget", "5", "--order", "worst"), "--order: worst is not possible"),
@@ -371,8 +371,8 @@ def test_budgets_from_files(tmp_path, monkeypatch, policy):
             ("--kernel", "rbf", "--budget", "5", "--predict-with", "voted"),
             "--predict-with: voted is not possible with a budget",
         ),
-        (("--kernel", "monotone_conjunction", "--gamma", "1"), "--gamma: is not possible with --kernel mono"),
-        (("--kernel", "monotone_conjunction", "--degree", "2"), "--degree: is only possible with --kernel p"),
+        (("--kernel", "monotone_conjunction", "--gamma", "1"), "--gamma is not possible with --kernel mono"),
+        (("--kernel", "monotone_conjunction", "--degree", "2"), "--degree is only possible with --kernel p"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, monkeypatch, options, said):

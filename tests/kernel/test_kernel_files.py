@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import novikoff
 from novikoff import KernelModel, KernelPerceptron, Perceptron
 from novikoff.data.sources.block import Block
+from novikoff.kernel.function import kernel_values
 from novikoff.kernel.kernels import NamedKernel
 from novikoff.modelfile import container as modelfile
 from support.children import run_python
@@ -315,7 +316,12 @@ def test_orders_bias_and_scaling(folder):
     np.testing.assert_array_equal(loaded.update_order_, model.update_order_)
     assert loaded.fit_intercept and loaded.ties == "mistake"
     run("fit", "train.csv", "--label", "label", *POLY, "--scale", "standard")
-    assert novikoff.load_model("train.novikoff").scaling.kind == "standard"
+    model = novikoff.load_model("train.novikoff")
+    assert model.scaling.kind == "standard"
+    rows = np.array([[0.5, 2.0, 1.0], [1.0, -1.0, 0.0]])
+    scaled = np.asarray(model.scaling.transform(rows))
+    np.testing.assert_array_equal(model.K(rows, rows), kernel_values(model.dual.kernel, scaled, scaled))
+    assert model.K(rows[0], rows[1]) == model.K(rows, rows)[0, 1] != kernel_values(model.dual.kernel, *rows)
     run("predict", "train.novikoff", "test.csv")
     with pytest.raises(ValueError, match="scales its input"):
         KernelPerceptron.load("train.novikoff")
@@ -355,15 +361,15 @@ def test_inspect(folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--kernel", "rbf", "--rule", "pa"), "--rule: is not possible with --kernel"),
-        (("--kernel", "rbf", "--average"), "--average: is not possible with --kernel"),
-        (("--kernel", "rbf", "--class-weight", "balanced"), "--class-weight: is not possible with --kernel"),
-        (("--kernel", "rbf", "--early-stopping"), "--early-stopping: is not possible with --kernel"),
-        (("--kernel", "rbf", "--checkpoint", "here"), "--checkpoint: is not possible with --kernel"),
-        (("--kernel", "rbf", "--degree", "3"), "--degree: is only possible with --kernel poly"),
-        (("--kernel", "linear", "--gamma", "2"), "--gamma: is not possible with --kernel linear"),
-        (("--degree", "3"), "--degree: is only possible with --kernel"),
-        (("--predict-with", "last"), "--predict-with: is only possible with --kernel"),
+        (("--kernel", "rbf", "--rule", "pa"), "--rule is not possible with --kernel"),
+        (("--kernel", "rbf", "--average"), "--average is not possible with --kernel"),
+        (("--kernel", "rbf", "--class-weight", "balanced"), "--class-weight is not possible with --kernel"),
+        (("--kernel", "rbf", "--early-stopping"), "--early-stopping is not possible with --kernel"),
+        (("--kernel", "rbf", "--checkpoint", "here"), "--checkpoint is not possible with --kernel"),
+        (("--kernel", "rbf", "--degree", "3"), "--degree is only possible with --kernel poly"),
+        (("--kernel", "linear", "--gamma", "2"), "--gamma is not possible with --kernel linear"),
+        (("--degree", "3"), "--degree is only possible with --kernel"),
+        (("--predict-with", "last"), "--predict-with is only possible with --kernel"),
         (("--kernel", "rbf", "--gamma", "-1"), "expected 'scale', 'auto' or a number > 0"),
         (("--kernel", "rbf", "--gamma", "wide"), "expected 'scale', 'auto' or a number > 0"),
         (("--kernel", "precomputed"), "expected one of 'linear'"),

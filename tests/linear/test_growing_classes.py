@@ -138,12 +138,12 @@ def agree(model, coef, intercept, counts):
 def test_all_ways_agree(rule, ties, data, average, bias, seed, block_size):
     X, y = data
     how = {"rule": rule, "ties": ties, "average": average, "fit_intercept": bias, "margin": 0.5}
-    fitted = Perceptron(order="cyclic", max_epochs=1, **how).fit(X, y)
+    fitted = Perceptron(order="cyclic", max_epochs=1, scale=None, **how).fit(X, y)
     expected = fitted.coef_, fitted.intercept_, (fitted.n_updates_, fitted.n_mistakes_)
 
     for declared in (None, [-1, 1]):
         rng = np.random.default_rng(seed)
-        dense, sparse = Perceptron(**how), Perceptron(**how)
+        dense, sparse = (Perceptron(**how, scale=None) for _ in range(2))
         for part in chunks(rng, len(y)):
             dense.partial_fit(X[part], y[part], classes=declared)
             sparse.partial_fit(sp.csr_array(X[part]), y[part], classes=declared)

@@ -149,7 +149,7 @@ def test_warns_once_with_advice_of_fixed_text(monkeypatch):
         assert len(caught) == 1
         texts.append(str(caught[0].message))
     assert texts[0] == texts[1] and "theory.separability" in texts[0] and "centring" not in texts[0]
-    with pytest.warns(ConvergenceWarning, match="centring or scaling"):
+    with pytest.warns(ConvergenceWarning, match="centring the columns"):
         Perceptron(max_epochs="auto", random_state=0).fit(X + 1000, y)
 
 

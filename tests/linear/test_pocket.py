@@ -42,7 +42,7 @@ def test_agrees_with_the_twin(data, order, ratchet, ties, weighted, sparse):
     """Weights, run, looks and errors, bit for bit, over three epochs."""
     X, y = data
     c = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else None
-    model = Pocket(ratchet, order=order, ties=ties, max_epochs=3, random_state=5)
+    model = Pocket(ratchet, order=order, ties=ties, max_epochs=3, random_state=5, scale=None)
     model.fit(sp.csr_array(X) if sparse else X, y, sample_weight=c)
     twin = Twin(len(model.classes_), X.shape[1], ties=ties)
     made = visits(order, len(y), len(model.history_), 5)

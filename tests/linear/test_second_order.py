@@ -116,7 +116,7 @@ def test_one_raw_pass_learns_columns_of_any_size(rule):
 
     def accuracy(rule):
         return (
-            Perceptron(rule, average=True, max_epochs=1, random_state=0)
+            Perceptron(rule, average=True, max_epochs=1, random_state=0, scale=None)
             .fit(X[:3000], y[:3000])
             .score(X[3000:], y[3000:])
         )

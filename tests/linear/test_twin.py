@@ -250,8 +250,8 @@ def test_storage_changes_nothing(n_classes, data, rule, average, seed):
 def test_chunks_change_nothing(n_classes, data, rule, average):
     X, y = data.draw(datasets(n_classes))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(X)), max_size=3)))
-    whole = Perceptron(rule, average=average).partial_fit(X, y, classes=range(n_classes))
-    pieces = Perceptron(rule, average=average)
+    whole = Perceptron(rule, average=average, scale=None).partial_fit(X, y, classes=range(n_classes))
+    pieces = Perceptron(rule, average=average, scale=None)
     for begin, end in zip([0, *cuts], [*cuts, len(X)], strict=True):
         if end > begin:
             pieces.partial_fit(X[begin:end], y[begin:end], classes=range(n_classes))
@@ -260,7 +260,7 @@ def test_chunks_change_nothing(n_classes, data, rule, average):
     assert (whole.n_mistakes_, whole.n_updates_) == (pieces.n_mistakes_, pieces.n_updates_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = Perceptron(rule, average=average, order="cyclic", max_epochs=1).fit(X, y)
+        fitted = Perceptron(rule, average=average, order="cyclic", max_epochs=1, scale=None).fit(X, y)
     np.testing.assert_array_equal(whole.coef_, fitted.coef_)
     np.testing.assert_array_equal(whole.intercept_, fitted.intercept_)
 

@@ -100,7 +100,7 @@ def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
     epochs = data.draw(st.integers(1, 3))
     tests = np.vstack([X, -X, X[::-1] * data.draw(st.sampled_from([0.7, 0.1, 1 / 3]))])
     size = {"fit_intercept": bias > 0, "intercept_scaling": np.sqrt(bias) if bias else 1.0}
-    model = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size)
+    model = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, scale=None, **size)
     try:
         model.fit(X, y)
     except OverflowError:
@@ -110,7 +110,9 @@ def test_votes_are_those_of_the_weights_that_the_run_held(classes, data):
         expected = vote(X, y, np.tile(np.arange(len(X)), model.n_epochs_), tests, twin)
     assert model.predict(tests).tolist() == expected
     assert model.predict(sp.csr_array(tests)).tolist() == expected
-    sparse = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, **size).fit(sp.csr_array(X), y)
+    sparse = VotedPerceptron(rule, order="cyclic", max_epochs=epochs, scale=None, **size).fit(
+        sp.csr_array(X), y
+    )
     assert sparse.predict(tests).tolist() == expected
 
 

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from novikoff import KernelPerceptron, Perceptron, VotedPerceptron, plots
 from novikoff.plots.style import in_the_plane, label_indices
 from novikoff.plots.witness import convex_hull
-from novikoff.theory import bounds, diagnose, max_margin, separability, trace
+from novikoff.theory import bounds, diagnose, experiments, max_margin, separability, trace
 from novikoff.training.plan import Plan
 from support.children import run_python
 from support.lecture import SIX, SIX_Y
@@ -145,6 +145,43 @@ def draw_witness(ax):
 def draw_witness_without_bias(ax):
     X, y = np.array([[1.0, 0.0], [-1.0, 2.0], [-0.5, -2.0], [2.0, 2.0]]), np.array([1, 1, 1, -1])
     return plots.WitnessDisplay.from_verdict(separability(X, y, fit_intercept=False), X, y, ax=ax)
+
+
+def draw_update(ax):
+    return plots.UpdateDisplay.from_trace(six_points(), 1, ax=ax)
+
+
+def draw_update_with_bias(ax):
+    return plots.UpdateDisplay.from_trace(trace(SIX, SIX_Y, [1.0, 0, 0]), 2, ax=ax)
+
+
+def draw_half_space(ax):
+    return plots.HalfSpaceDisplay([2, 3], 6).plot(ax)
+
+
+def draw_cosine(ax):
+    return plots.CosineDisplay.from_trace(six_points(), ax=ax)
+
+
+def draw_majority(ax):
+    return plots.MajorityDisplay.of(9, 3, 6, ax=ax)
+
+
+def draw_frame(ax):
+    shown = plots.FramesDisplay.of(six_points(), limit=1, updates_only=True)
+    return shown.plot(np.array([ax]))
+
+
+def draw_experiment(ax):
+    result = experiments.Experiment(
+        "x",
+        "y",
+        True,
+        {"level": 12.0},
+        {"n": np.array([1, 10, 100]), "a": np.array([1, 5, 9]), "b": np.array([3, 8, 20])},
+        experiments.Picture(x="n", lines=("a",), bounds=("b",), levels=("level",), log="x"),
+    )
+    return result.plot(ax)
 
 
 def draw_ways(ax):

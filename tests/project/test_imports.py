@@ -10,7 +10,10 @@ import novikoff
 from novikoff import dask, plots, structured, theory
 
 USERS = {
-    "novikoff.theory.experiments",  # trains them
+    *(  # these train them
+        f"novikoff.theory.experiments.{name}"
+        for name in ("experiment", "mistakes", "invariance", "risk", "limits", "multiplicative")
+    ),
     "novikoff.linear.online",  # `freeze` gives a Perceptron
     "novikoff.estimator",  # is what they derive from
     "novikoff.integrations.river",  # knows OnlinePerceptron

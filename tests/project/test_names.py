@@ -123,7 +123,9 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         "        print(error)\n",
     ).stdout
     first, second = said.splitlines()
-    assert first.startswith("module 'novikoff' has no attribute 'Percepton'; it has KernelModel, ")
+    assert first.startswith(
+        "module 'novikoff' has no attribute 'Percepton'; it has KernelFunction, KernelModel, "
+    )
     assert ", Perceptron, " in first and second == "module 'novikoff.linear' has no attribute 'Perceptron'"
 
 

@@ -94,8 +94,8 @@ def test_every_family_learns_predicts_is_saved_and_reports_as_without(tmp_path: 
 @pytest.mark.parametrize("command", ["fit", "predict", "diagnose", "certify", "tag fit"])
 def test_help_lists_the_options(command: str) -> None:
     names = command.split()
-    said = [run_python(*flags, "-m", "novikoff", *names, "--help").stdout for flags in ([], ["-OO"])]
-    options = [text[text.index("Options:") :] for text in said]  # what comes before is a docstring
+    said = [run_python(*flags, "-m", "novikoff", *names, "--help-all").stdout for flags in ([], ["-OO"])]
+    options = [text[text.index("Reading files:") :] for text in said]  # what comes before is a docstring
     assert options[0] == options[1] and "--help" in options[0]
 
 

@@ -37,17 +37,20 @@ SIGNATURES = {
         "(rule='perceptron', *, average='auto', fit_intercept=True, intercept_scaling=1.0, "
         "max_epochs='auto', order='riffle', random_state=None, ties='positive', margin=0.0, C=1.0, "
         "eta=0.9, multiclass='joint', class_weight=None, early_stopping=False, validation_fraction=0.1, "
-        "n_epochs_no_change=5, warm_start=False, n_jobs=None, verbose=0, callback=None, rounding='never')"
+        "n_epochs_no_change=5, warm_start=False, n_jobs=None, verbose=0, callback=None, rounding='never', "
+        "scale='auto')"
     ),
     "VotedPerceptron": (
         "(rule='perceptron', *, predict_with='voted', fit_intercept=True, intercept_scaling=1.0, "
         "max_epochs='auto', order='riffle', random_state=None, ties='positive', margin=0.0, C=1.0, "
-        "class_weight=None, n_jobs=None, verbose=0, callback=None, rounding='never')"
+        "class_weight=None, n_jobs=None, verbose=0, callback=None, rounding='never', "
+        "scale='auto')"
     ),
     "Pocket": (
         "(ratchet=True, *, fit_intercept=True, intercept_scaling=1.0, max_epochs=100, order='draw', "
         "random_state=None, ties='positive', class_weight=None, n_jobs=None, verbose=0, callback=None, "
-        "rounding='never')"
+        "rounding='never', "
+        "scale='auto')"
     ),
     "Winnow": (
         "(alpha=2.0, *, threshold=None, balanced=False, eliminate=False, max_epochs=100, order='shuffle', "
@@ -255,9 +258,9 @@ def test_the_tables_of_the_command_line_have_every_parameter_of_the_estimators()
 class Extended(novikoff.Perceptron):
     """A user's class, with a parameter of its own."""
 
-    def __init__(self, rule: str = "pa", *, scale: float = 2.0) -> None:
+    def __init__(self, rule: str = "pa", *, zoom: float = 2.0) -> None:
         super().__init__(rule, order="cyclic")
-        self.scale = scale
+        self.zoom = zoom
 
 
 class Renamed(novikoff.Perceptron):
@@ -265,10 +268,10 @@ class Renamed(novikoff.Perceptron):
 
 
 def test_users_can_subclass() -> None:
-    model = Extended(scale=3.0)
-    assert model.get_params() == {"rule": "pa", "scale": 3.0}
-    assert clone(model).set_params(rule="margin").get_params() == {"rule": "margin", "scale": 3.0}
-    assert repr(model) == "Extended(scale=3.0)"
+    model = Extended(zoom=3.0)
+    assert model.get_params() == {"rule": "pa", "zoom": 3.0}
+    assert clone(model).set_params(rule="margin").get_params() == {"rule": "margin", "zoom": 3.0}
+    assert repr(model) == "Extended(zoom=3.0)"
     assert (model.order, model.max_epochs) == ("cyclic", "auto")
     same = Renamed("pa", max_epochs=3)
     assert repr(same) == "Renamed(max_epochs=3, rule='pa')"

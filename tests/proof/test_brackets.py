@@ -84,7 +84,7 @@ def test_brackets_of_fits_hold_for_real_numbers(data, rule, bias, weighted, mult
     X, y = data
     weights = 0.1 + np.arange(len(y)) % 3 * 0.3 if weighted else None
     options = {"fit_intercept": bool(bias), "intercept_scaling": bias or 1.0, "multiclass": multiclass}
-    model = Perceptron(rule=rule, margin=0.3, C=0.7, max_epochs=epochs, order="cyclic", **options)
+    model = Perceptron(rule=rule, margin=0.3, C=0.7, max_epochs=epochs, order="cyclic", scale=None, **options)
     try:
         model.fit(X, y, sample_weight=weights)
     except OverflowError:

@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from novikoff import Perceptron
+from novikoff.data.sources.block import Csr
 from novikoff.proof.problem import Problem, read_problem
-from novikoff.proof.quick import LEAST, Question
+from novikoff.proof.quick import LEAST, LONG, Question
 from novikoff.proof.separability import separability
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.proof.wholes import least
@@ -110,6 +112,12 @@ def forms(X):
     wide[:, : X.shape[1]] = X
     csr = sp.csr_array(X)
     yield from (X, wide[:, : X.shape[1]], csr)
+    yield Csr(csr.data, csr.indices, csr.indptr, X.shape)  # of a file
+    turned = [
+        np.concatenate([part[::-1] for part in np.split(a, csr.indptr[1:-1])])
+        for a in (csr.data, csr.indices)
+    ]
+    yield Csr(*turned, csr.indptr, X.shape, is_sorted=False)
     yield sp.csr_array((csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)), X.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         yield from (X.astype(t) for t in (np.float32, np.uint8) if (X.astype(t) == X).all())
@@ -128,14 +136,17 @@ def sets():
     yield whole[:, :9], rng.integers(0, 3, 300)
     yield rng.standard_normal((90, 10)), rng.integers(0, 4, 90)
     yield rng.standard_normal((200, 300)) * (HUGE / 10), rng.integers(0, 2, 200)
+    tiny = rng.integers(-3, 4, (37, 6)) * np.array([1.0, TINY, 1e-320, 1e-290, 1.0, TINY])
+    yield tiny, rng.integers(0, 2, 37)  # weights for such columns would be infinite
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(9))
 def test_storage_changes_no_step(number):
     X, y = list(sets())[number]
     said = set()
     for form in forms(np.ascontiguousarray(X)):
-        question = Question(read_problem(form, y))
+        problem = read_problem(X, y)
+        question = Question(replace(problem, X=form))
         answers = [question.ask(), question.ask(20)]
         said.add(fingerprint(question, answers[-1]))
     assert len(said) == 1
@@ -144,7 +155,9 @@ def test_storage_changes_no_step(number):
 SCRIPT = """
 import sys, hashlib
 import numpy as np
+from dataclasses import replace
 from novikoff import _core
+from novikoff.data.sources.block import as_sparse
 from novikoff.proof.problem import read_problem
 from novikoff.proof.quick import Question
 rng = np.random.default_rng(3)
@@ -155,8 +168,11 @@ for n, d, k, flipped in sizes:
     W = rng.standard_normal((k, d))
     y = (X @ W.T).argmax(axis=1)
     y[:flipped] = rng.integers(0, k, flipped)
-    for form in (X, X.astype(np.float32), (X * 40 + 128).clip(0, 255).astype(np.uint8)):
-        question = Question(read_problem(form, y))
+    for form in (X, X.astype(np.float32), (X * 40 + 128).clip(0, 255).astype(np.uint8), X.round(1)):
+        problem = read_problem(form, y)
+        if form.dtype == float and (form != X).any():
+            problem = replace(problem, X=as_sparse(form))
+        question = Question(problem)
         answer = question.ask() or question.ask(40)
         said = "open" if answer is None else answer.verdict
         verdicts.append(said)
@@ -188,6 +204,18 @@ def test_instructions_and_threads_change_no_step_and_scipy_is_not_loaded():
     assert base[0] == "base" and base[1] == other[1]
     assert base[2] == other[2] == "none"
     assert {"separable", "inseparable"} <= set(base[3].split(","))
+
+
+def test_long_integers_cost_what_they_take():
+    """Numbers from 5e-324 to 1e308 are integers of 2,000 bits, and those of the simplex method far longer."""
+    rng = np.random.default_rng(21)
+    X = rng.integers(-3, 4, (40, 8)) * rng.choice([1.0, HUGE / 4, TINY, 1e-160, 0.1], (40, 8))
+    question = Question(problem_of(X, rng.integers(0, 3, 40), 3))
+    pivots = []
+    afford = question.effort.afford
+    question.effort.afford = lambda steps: (pivots.append(steps), afford(steps))
+    question.ask()
+    assert max(pivots) > 1 << 24 and question.effort.made <= LEAST + LONG + 3 * question.size
 
 
 def test_a_question_goes_on_from_where_it_was():

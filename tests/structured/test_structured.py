@@ -136,7 +136,7 @@ def test_multiclass_is_the_joint_perceptron(data, order, average, bias):
     """Update for update and weight for weight, on whole numbers and on sums that cancel, in every order."""
     X, y = data
     joint = Perceptron(
-        order=order, average=average, fit_intercept=bias, max_epochs=4, random_state=3, multiclass="joint"
+        order=order, average=average, fit_intercept=bias, max_epochs=4, random_state=3, scale=None
     ).fit(X, y)
     model = StructuredPerceptron(
         Multiclass(fit_intercept=bias), order=order, average=average, max_epochs=4, random_state=3

@@ -24,7 +24,7 @@ def test_the_margin_of_parts_is_said_to_be_one():
     told = dict(report.proof.lines)
     assert "where γ is also the margin over parts of outputs" in told["bound"]
     assert "where γ is also the margin over parts of outputs" in told["margin"]
-    assert report.training == (0, report.n_rows, None)
+    assert report.training == (0, report.n_rows, None, None)
 
 
 def test_invalid_updates_are_the_reason_why_no_bound_is_stated():

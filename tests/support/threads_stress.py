@@ -177,7 +177,7 @@ def learns_in_turns(make: Callable[[], Any], *, exact: bool = True, n: int = 200
 
 @case
 def perceptron() -> None:
-    learns_in_turns(lambda: novikoff.Perceptron(fit_intercept=False))
+    learns_in_turns(lambda: novikoff.Perceptron(fit_intercept=False, average=False, scale=None))
     learns_in_turns(lambda: novikoff.Perceptron(fit_intercept=False, average=True), exact=False)
 
 

@@ -1,6 +1,5 @@
 """A diagnosis: every finding against its definition, on data where the answer is known."""
 
-import html.parser
 import itertools
 import json
 import math
@@ -12,12 +11,15 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import novikoff
 from novikoff import Perceptron
 from novikoff.proof.problem import read_problem
 from novikoff.proof.separability import Undecided
 from novikoff.theory import Diagnosis, diagnose
 from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.trials import WAYS, Clock, Trial, Way, held_out
+from novikoff.theory.trials import Orders
+from novikoff.theory.ways import WAYS, Effort, Trial, Way, held_out, split
+from support.html_pages import check_nesting
 from support.lecture import SIX, SIX_Y
 
 
@@ -84,8 +86,9 @@ def test_mistakes_in_random_orders_are_those_of_the_estimator():
     found = diagnose(X, y, n_orders=5, random_state=7)
     for rule, orders in zip(("perceptron", "normalized"), found.orders, strict=True):
         assert orders.rule == rule
-        way = {"order": "shuffle", "max_epochs": 1000}
-        expected = [Perceptron(rule, random_state=7 + k, **way).fit(X, y).n_mistakes_ for k in range(5)]
+        expected = [
+            Perceptron(rule, max_epochs=1000, random_state=7 + k).fit(X, y).n_mistakes_ for k in range(5)
+        ]
         assert orders.mistakes.tolist() == expected
 
 
@@ -101,9 +104,8 @@ def test_a_bias_that_is_needed_is_found():
 def test_normalizing_is_measured():
     """Long rows and short ones: what a long row adds to w takes many short ones to undo."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)
-    X = X[np.abs(X[:, 0] + 0.3 * X[:, 1]) > 0.2]
+    X = rng.normal(size=(2000, 2))
+    X = X[np.abs(X[:, 0] + 0.3 * X[:, 1]) > 0.02]
     y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)
     X[::10] *= 1000
     found = diagnose(X, y, fit_intercept=False, n_orders=10)
@@ -118,32 +120,126 @@ def test_contradicting_rows_are_named_first():
     found = diagnose(X, y, n_orders=3)
     assert found.verdict_with_bias == found.verdict_without_bias == "inseparable"
     assert found.contradictions == Contradictions(1, 2, 1, (3, 7))
-    assert "rows 3 and 7" in found.advice[0]
+    assert "rows 3 and 7 (numbered from 0)" in found.advice[0]
     (bound,) = found.bounds
     assert bound.name == "best in hindsight" and found.run.first_epoch <= bound.made <= bound.upper
     assert all(orders.one_pass and (orders.epochs == 1).all() for orders in found.orders)
 
 
-def test_held_out_errors_are_those_of_the_estimator():
+def test_a_quarter_of_each_class_is_held_out():
+    """Other rows each time; a class of one row is learned from."""
+    labels = np.array([0] * 40 + [1] * 9 + [2], dtype=np.int32)
+    held = []
+    for k in range(3):
+        rest, kept = split(labels, 50, np.random.default_rng(k))
+        assert sorted([*rest, *kept]) == list(range(50))
+        assert np.bincount(labels[kept], minlength=3).tolist() == [10, 2, 0]
+        held.append(kept.tolist())
+    assert held[0] != held[1] != held[2]
+    rest, kept = split(labels, 20, np.random.default_rng(0))
+    assert len(rest) + len(kept) == len({*rest, *kept}) == 20
+
+
+@pytest.mark.parametrize("way", [Way(), Way(average=False), Way("pa1"), Way("arow"), Way("scw")], ids=str)
+def test_held_out_errors_are_those_of_the_estimator(way):
+    """Split k is drawn from (seed, k), and the order of its rows from random_state = seed + k."""
     X, y = clusters(n=200, distance=0.3)
     problem = read_problem(X, y)
-    trials = list(held_out(problem, "positive", seed=5, clock=Clock(None)))
+    *_, trials = held_out(problem, "positive", seed=5)
     assert [t.way for t in trials] == list(WAYS)
-    chosen = np.random.default_rng(5).permutation(200)
-    held, rest = np.sort(chosen[:50]), np.sort(chosen[50:])
-    model = Perceptron("pa1", order="shuffle", average=True, max_epochs=5, random_state=5)
-    model.fit(X[rest], y[rest])
-    expected = np.count_nonzero(model.predict(X[held]) != y[held])
-    assert next(t for t in trials if t.way.rule == "pa1").errors == expected
-    assert all(t.rows == 50 for t in trials)
+    (trial,) = (t for t in trials if t.way == way)
+    assert len(trial.errors) == Effort.of(problem, None).splits == 10
+    for k in range(len(trial.errors)):
+        rest, held = split(problem.labels, 200, np.random.default_rng((5, k)))
+        model = Perceptron(way.rule, average=way.average, max_epochs=10, random_state=5 + k)
+        model.fit(X[rest], y[rest])
+        assert trial.errors[k] == np.count_nonzero(model.predict(X[held]) != y[held])
+        assert trial.rows[k] == len(held)
 
 
-def test_the_first_way_that_none_beats_is_advised():
-    trials = [Trial(Way(), 30, 1000), Trial(Way(average=True), 5, 1000), Trial(Way("pa1", True), 4, 1000)]
-    found = diagnosed(trials=trials)
-    assert found.best_way is trials[1]
-    assert any("Perceptron(average=True)" in text for text in found.advice)
-    assert diagnosed(trials=trials[:1]).best_way is trials[0]
+def test_ways_are_judged_by_the_mean_and_its_standard_error():
+    """s/√n over the splits; a difference counts when it exceeds two standard errors of itself."""
+    steady = Trial(Way("pa1"), (10, 10, 10, 10), (100,) * 4)
+    lucky = Trial(Way(average=False), (2, 2, 30, 42), (100,) * 4)
+    assert (steady.rate, steady.doubt) == (0.1, 0)
+    assert lucky.rate == pytest.approx(0.19)
+    assert lucky.doubt == pytest.approx(np.std([0.02, 0.02, 0.3, 0.42], ddof=1) / 2)
+    assert str(lucky) == f"19.00 ± {100 * lucky.doubt:.2f} %"
+    assert not steady.clearly_beats(lucky) and not lucky.clearly_beats(steady)
+    worse = Trial(Way(), (12, 31, 12, 12), (100,) * 4)  # on every split, but unsteadily
+    assert not steady.clearly_beats(worse)
+    assert steady.clearly_beats(Trial(Way(), (12, 13, 12, 13), (100,) * 4))
+    assert not steady.clearly_beats(steady)
+
+
+def test_one_split_has_a_binomial_standard_error():
+    """Ctrl-C may leave no more than one."""
+    one = Trial(Way(), (10,), (100,))
+    assert one.doubt == pytest.approx(math.sqrt(11 / 102 * 91 / 102 / 100))
+    assert not one.clearly_beats(Trial(Way(), (14,), (100,)))
+    assert one.clearly_beats(Trial(Way(), (40,), (100,)))
+
+
+def test_the_defaults_are_advised_unless_another_way_is_clearly_better():
+    usual = Trial(Way(), (100, 110), (1000,) * 2)
+    lucky = Trial(Way("scw"), (20, 180), (1000,) * 2)  # fewer errors in the mean, by chance
+    better = Trial(Way("arow"), (50, 52), (1000,) * 2)
+    found = diagnosed(trials=[usual, lucky])
+    assert found.best_way is usual and "The defaults are good here: 10.50 ± 0.50 % errors" in found.advice[0]
+    found = diagnosed(trials=[usual, lucky, better])
+    assert found.best_way is better
+    assert "Use Perceptron('arow'): 5.10 ± 0.10 % errors" in found.advice[0]
+    assert "the defaults make 10.50 ± 0.50 %" in found.advice[0]
+    (line,) = (line for line in str(found).splitlines() if "advised" in line)
+    assert line.split() == ["arow", "5.10", "±", "0.10", "%", "advised"]
+    assert found.to_dict()["best_way"] == vars(Way("arow"))
+    assert diagnosed(trials=[better]).best_way is better  # the defaults were left out
+
+
+def test_the_effort_of_the_trials_is_counted():
+    """It depends on the sizes and the limit, never on the clock: the same figures again and again."""
+    problem = read_problem(*clusters(n=6000, distance=0.1))
+    little, more = Effort.of(problem, 1e-6), Effort.of(problem, 1000.0)
+    assert little[:2] == (5, 1000) and more[:2] == (10, 6000)
+    seen = [list(held_out(problem, "positive", seed=1, time_limit=1e-6))[-1] for _ in range(2)]
+    assert seen[0] == seen[1]
+    assert all(len(t.rows) == 5 and {*t.rows} <= {249, 250} for t in seen[0])
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=str)
+def test_advice_can_be_followed(way):
+    """In Python it is a call of the estimator with these parameters."""
+    usual, best = Trial(Way(), (500, 500), (1000,) * 2), Trial(way, (10, 10), (1000,) * 2)
+    (text,) = (t for t in diagnosed(trials=[usual, best]).advice if " % errors on held-out rows" in t)
+    call = text.removeprefix("Use ").partition(")")[0] + ")"
+    model = eval(call, {"Perceptron": Perceptron})
+    assert (model.rule, model.average) == (way.rule, way.average)
+    assert model.scale == way.scale
+
+
+def test_an_undecided_question_presumes_no_answer():
+    trials = [Trial(Way(), (10, 12), (100,) * 2)]
+    for found in (diagnosed(verdict_with_bias="undecided", trials=trials), diagnosed()):
+        text = " ".join(found.advice)
+        assert "was not decided; a larger time_limit may decide it" in text
+        for presumption in ("inseparable", "never end", "No weights", "every row right, but", "bias"):
+            assert presumption not in text
+
+
+def test_advice_follows_its_own_tables():
+    """Scaling and normalizing are not advised where the held-out rows show that they do not help."""
+    few, many = np.array([100, 110]), np.array([200, 220])
+    kinds = {"perceptron": many, "normalized": few}
+    orders = [Orders(rule, made, made, made > 0, True) for rule, made in kinds.items()]
+    usual, scaled = Trial(Way(), (10, 12), (100,) * 2), Trial(Way(scale="standard"), (11, 12), (100,) * 2)
+    normalized = Trial(Way("normalized"), (40, 41), (100,) * 2)
+    alone = diagnosed(orders=orders, row_radius=50.0)
+    assert any("Normalizing helps" in text for text in alone.advice)
+    assert any("Centre the columns" in text for text in alone.advice)
+    tried = diagnosed(orders=orders, row_radius=50.0, trials=[usual, normalized, scaled])
+    text = " ".join(tried.advice)
+    assert "Normalizing helps" not in text and "Centre" not in text and "scale" not in text
+    assert "fewer mistakes while it learns" in text and "40.50 ± 0.50 % errors" in text
 
 
 def diagnosed(**findings):
@@ -166,13 +262,13 @@ def diagnosed(**findings):
 @pytest.mark.parametrize(
     ("findings", "said"),
     [
-        ({"in_runs": True}, "Shuffle the rows"),
+        ({"in_runs": True}, "Rows of one class are adjacent: mix them (order='riffle'"),
         ({"class_counts": {"a": 97, "b": 3}}, "Class b is rare"),
         ({"row_radius": 50.0}, "Centre the columns"),
         ({"row_radius": 500.0, "spread": 400.0}, "scale the columns"),
-        ({"verdict_with_bias": "inseparable"}, "No linear threshold"),
+        ({"verdict_with_bias": "inseparable"}, "No weights get every row right"),
         ({"verdict_with_bias": "undecided"}, "not decided"),
-        ({"trials": [Trial(Way(), 45, 100)]}, "hardly better than"),
+        ({"trials": [Trial(Way(), (45,), (100,))]}, "hardly better than"),
     ],
 )
 def test_advice_follows_from_the_findings(findings, said):
@@ -236,25 +332,11 @@ def test_text_json_and_page():
         assert said["verdict"] == found.verdict and said["rows"] == 60 and said["advice"] == found.advice
         page = found.to_html()
         check_nesting(page)
+        assert f"novikoff {novikoff.__version__}" in page and "n_orders=3" in page
+        assert "fit_intercept=True" in page and "time_limit=20.0" in page
         assert page.count("data:image/png;base64,") == 4 and "http" not in page
         assert found.to_html(pictures=False).count("<img") == 0
         check_nesting(found._repr_html_())
-
-
-def check_nesting(page):
-    """Every tag that is opened is closed, in the right order."""
-    open_tags = []
-
-    class Reader(html.parser.HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            if tag not in ("meta", "img"):
-                open_tags.append(tag)
-
-        def handle_endtag(self, tag):
-            assert open_tags.pop() == tag
-
-    Reader().feed(page)
-    assert not open_tags
 
 
 def test_labels_are_escaped_on_the_page():

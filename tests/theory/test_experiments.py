@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from novikoff import Perceptron, Winnow, datasets
 from novikoff.theory import experiments, max_margin, minimax_risk
+from novikoff.theory.experiments.risk import gaussian_risk
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -21,6 +22,13 @@ def test_majority(n, r, fit_intercept):
     result = experiments.majority(n, r, 600, fit_intercept=fit_intercept)
     assert result.holds and result.figures["bound"] == (n + fit_intercept) * r
     assert 0 < result.figures["mistakes"] <= result.figures["bound"]
+    data = datasets.majority(600, n, r, 0)  # sign(0) = +1: only negatives at score 0 are mistakes
+    w, b, mistakes = np.zeros(n), 0.0, 0
+    for _ in range(result.figures["epochs"]):
+        for x, y in zip(data.X, data.y, strict=True):
+            if (1 if w @ x + b >= 0 else -1) != y:
+                w, b, mistakes = w + y * x, b + y * fit_intercept, mistakes + 1
+    assert result.figures["mistakes"] == mistakes
 
 
 @pytest.mark.parametrize(("d", "margin"), [(2, 0.01), (30, 0.1)])
@@ -62,10 +70,10 @@ def test_normalizing_wins_and_loses():
 def test_gaussians_risk():
     """The risk of a threshold is that of w·x + b on two Gaussians; the optimal one attains Φ(−Δ/2)."""
     both = datasets.gaussians(200_000, 3, 1.5, random_state=0)
-    assert experiments._risk(both, both.coef, both.intercept) == pytest.approx(both.risk)
+    assert gaussian_risk(both, both.coef, both.intercept) == pytest.approx(both.risk)
     coef, intercept = both.coef + np.array([0.5, -0.2, 0.1]), both.intercept + 0.3
     measured = np.mean((both.X @ coef + intercept >= 0) != (both.y > 0))
-    assert experiments._risk(both, coef, intercept) == pytest.approx(measured, abs=0.004)
+    assert gaussian_risk(both, coef, intercept) == pytest.approx(measured, abs=0.004)
     result = experiments.gaussians(1000, 5, n_test=5000)
     assert result.holds and result.figures["averaged"] < result.figures["last"]
 

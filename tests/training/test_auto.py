@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 
 from novikoff import Perceptron, VotedPerceptron, checker, open_source
@@ -15,7 +15,7 @@ from novikoff.proof.problem import read_problem
 from novikoff.proof.wholes import least
 from novikoff.training.loop import FIRST, WHEN_SEPARATED, WHILE_OPEN
 from novikoff.training.run import Proof
-from support.commands import run
+from support.commands import run, svm_text
 
 XOR, XOR_Y = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], dtype=float), [0, 0, 1, 1]
 
@@ -252,6 +252,19 @@ def test_storage_changes_no_bit(rows, classes):
     assert outcome(auto().fit(sp.csr_array(X), y)) == dense
     assert outcome(auto().fit(np.asfortranarray(X), y)) == dense
     assert outcome(auto().fit(in_no_order(X), y)) == dense
+
+
+def test_the_order_of_columns_is_no_reason_to_leave_a_question_open():
+    """Rows that need many z to cancel out: rounding may keep a z more than the relation among them has."""
+    X, y = load_svmlight_file(io.BytesIO(svm_text().encode()))
+    X = X.toarray()
+    models = []
+    for seed in range(30):
+        columns = np.random.default_rng(seed).permutation(X.shape[1]) if seed else np.arange(X.shape[1])
+        model = auto().fit(X[:, columns], y)
+        assert (model.n_epochs_, model.verdict_) == (FIRST, "inseparable")
+        models.append(model.coef_[:, np.argsort(columns)].tobytes())
+    assert len(set(models)) == 1
 
 
 def in_no_order(X):

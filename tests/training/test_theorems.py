@@ -155,7 +155,7 @@ def test_perceptron_is_gradient_descent_on_max_0_minus_ys(data, epochs):
             ) + Fraction(b)
             if t * exact <= 0:  # the subgradient −t·x is taken at the kink as well
                 w, b = w + t * x, b + float(t)
-    model = Perceptron(ties="mistake", order="cyclic", average=False, max_epochs=epochs)
+    model = Perceptron(ties="mistake", order="cyclic", average=False, max_epochs=epochs, scale=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
@@ -171,7 +171,7 @@ def test_agrees_with_scikit_learn_on_integers():
     y = np.where(X @ [1, -2, 3, 1] + rng.normal(0, 3, 300) > 0, 1, -1)
     peer = SGDClassifier(loss="perceptron", learning_rate="constant", eta0=1, penalty=None, shuffle=False)
     peer.set_params(tol=None, max_iter=5).fit(X, y)
-    ours = Perceptron(ties="mistake", order="cyclic", average=False, max_epochs=5).fit(X, y)
+    ours = Perceptron(ties="mistake", order="cyclic", average=False, max_epochs=5, scale=None).fit(X, y)
     np.testing.assert_array_equal(ours.coef_, peer.coef_)
     np.testing.assert_array_equal(ours.intercept_, peer.intercept_)
 

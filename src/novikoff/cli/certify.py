@@ -27,8 +27,8 @@ BEGIN = b'{"novikoff-certificate"'
 @command(
     opt.LABELLED,
     groups={
-        "Options": (
-            opt.file_option("output", "Where to save the certificate.", required=True),
+        **opt.ROWS,
+        "What to prove": (
             opt.file_option("model", "Certify this model's errors, and whether it separates.", "MODEL"),
             opt.flag(
                 "run",
@@ -37,14 +37,13 @@ BEGIN = b'{"novikoff-certificate"'
             opt.option("time_limit", default=None, help="How long to search for a proof."),
         ),
         "Mistakes and margins": opt.DECISIONS,
-        **opt.ROWS,
-        "Output": opt.OUTPUT,
+        "Reporting": opt.OUTPUT,
+        "Writing": (opt.file_option("output", "Where to save the certificate.", required=True),),
     },
+    examples=("novikoff certify examples/data/wine-train.svm -o wine.json",),
 )
 def certify(options: Options) -> int:
     """Prove what can be proved about labelled rows, and save the proof.
-
-    For example: novikoff certify train.svm -o train.json; novikoff verify train.json train.svm
 
     The claim is that the rows are separable, with a margin between two numbers, or that they are not; with
     --model it is what the model does on them. The weights of rows do not matter. Ctrl-C ends the search and

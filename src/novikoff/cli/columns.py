@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from novikoff.data.sources.features import Features
     from novikoff.data.sources.source import Source
 
+LONG_LABEL = 40  # characters of a label that are shown
 SAMPLE = 1000  # rows of a dry run, and the rest of their block
 
 
@@ -41,6 +42,21 @@ def note_doubts(source: Source) -> None:
     """Warn of columns that may be read other than they were meant."""
     for doubt in source.doubts():
         output.note(f"warning: {as_options(doubt)}.")
+
+
+def _said(flag: str, value: Any) -> str:
+    """An option as it is given.
+
+    >>> _said("--average", False), _said("--epochs", 1)
+    ('--no-average', '--epochs 1')
+    """
+    if isinstance(value, bool):
+        return flag if value else f"--no-{flag[2:]}"
+    return f"{flag} {value}"
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= LONG_LABEL else f"{label[:LONG_LABEL]}…"
 
 
 # ---- schemas -------------------------------------------------------------------------------------------
@@ -77,6 +93,8 @@ def dry_run(options: Options, source: Source, path: Path) -> None:
     from novikoff.data.labels import as_text, counts_of
     from novikoff.training.tally import percent
 
+    if not options.json:  # before reading, which may end in an error that they explain
+        note_doubts(source)
     rename, counts, rows = renaming_of(options), Counter[str](), 0
     for block in source.blocks():
         rows += block.n_rows
@@ -92,10 +110,11 @@ def dry_run(options: Options, source: Source, path: Path) -> None:
         facts |= {"columns": column_facts(source.features), "doubts": source.doubts(), "model": str(path)}
         output.write_json(facts)
         return
-    classes = ", ".join(f"{label} ({percent(k, n)})" for label, k in counts.most_common(10))
+    classes = ", ".join(f"{_shortened(label)} ({percent(k, n)})" for label, k in counts.most_common(10))
     more = f" and {len(counts) - 10:,} more" if len(counts) > 10 else ""
     of = ("kernel", "budget") if options.kernel else ("rule", "average", "scale")
-    plan = [f"{flag_of(name)} {vars(options)[name]}" for name in (*of, "max_epochs", "order")]
+    values = {flag_of(name): vars(options)[name] for name in (*of, "max_epochs", "order")}
+    plan = [_said(flag, value) for flag, value in values.items() if value is not None]
     lines = [
         f"{source.name}: {source.format}, the first {rows:,} rows",
         *column_lines(source.features),

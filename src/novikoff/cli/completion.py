@@ -52,7 +52,7 @@ def candidates(words: list[str]) -> list[str]:
     if takes:
         found = list(takes[0].parameter.choices)
     elif current.startswith("-"):
-        found = [*options, "--help"]
+        found = [*options, "--help", "--help-all"]
     else:
         found = list(group or ())
     return [each for each in found if each.startswith(current)]

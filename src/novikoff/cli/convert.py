@@ -14,6 +14,7 @@ from novikoff.parameters.files import FORMATS
 
 MODEL_SUFFIXES = {"novikoff": ".novikoff", "onnx": ".onnx", "text": ".txt"}
 DATA_SUFFIXES = {"libsvm": ".svm", "arrow": ".arrow"}  # others: the format's name
+INPUTS = ("columns", "matrix")
 NUMBER_BY = ("auto", "name", "column")
 
 
@@ -26,7 +27,10 @@ NUMBER_BY = ("auto", "name", "column")
         "with another suffix, in the current folder.",
     ),
     groups={
-        "Options": (
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Reporting": opt.OUTPUT,
+        "Writing": (
             opt.value_option(
                 "to",
                 "The format to write. Default: determined by the suffix of OUT.",
@@ -46,6 +50,13 @@ NUMBER_BY = ("auto", "name", "column")
                 choices=NUMBER_BY,
             ),
             opt.value_option(
+                "inputs",
+                "For ONNX: 'columns', one input per column of a table, by name; or 'matrix', one input X, "
+                "with a value per feature. Default: columns for a model of a table, otherwise matrix.",
+                choices=INPUTS,
+            ),
+            opt.flag("float32", "For ONNX: take numbers as float32; they are converted to double inside."),
+            opt.value_option(
                 "label_name", "The name of the labels in JSON lines and tables.", "label", metavar="NAME"
             ),
             opt.value_option(
@@ -55,17 +66,16 @@ NUMBER_BY = ("auto", "name", "column")
                 metavar="NAME",
             ),
         ),
-        "Reading files": opt.READING,
-        "Columns and features": opt.COLUMNS,
-        "Output": opt.OUTPUT,
     },
+    examples=(
+        "novikoff convert examples/data/iris.csv iris.jsonl",
+        "novikoff convert spam.novikoff spam.txt",
+    ),
 )
 def convert(options: Options) -> None:
-    """Write data in another format, or a model as ONNX, as text, or from text.
+    """Write data in another format, or a model as ONNX or text.
 
-    For example: novikoff convert mail.vw.gz mail.svm --names mail.names
-
-    Or: novikoff convert spam.novikoff spam.onnx
+    A model written as text can be edited, and converted back.
 
     The output reads back as the same rows: the same names, numbers, labels and weights. For a table, the
     features are written as a model learns from them: a category as a column of ones and zeros, for instance.
@@ -83,8 +93,11 @@ def convert(options: Options) -> None:
     if to_stdout and (is_model or options.json):
         raise UsageError("standard output is for data only, and without --json.", "OUT")
     if is_model:
-        outcome = _convert_model(inputs[0], target, to)
+        outcome = _convert_model(inputs[0], target, to, options)
     else:
+        for name in ("inputs", "float32"):
+            if name in options.given:
+                raise UsageError("is for ONNX only, to which models are converted.", opt.flag_of(name))
         from novikoff.data.writers.row_text import Columns as Called
         from novikoff.data.writers.rows import write_source
 
@@ -147,7 +160,7 @@ def _holds_model(path: str) -> bool:
         return kind == "model" or file.read(len(TITLE)) == TITLE.encode()
 
 
-def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]:
+def _convert_model(path: str, target: Path, to: str | None, options: Options) -> dict[str, object]:
     from novikoff.linear.model import LinearModel
     from novikoff.linear.text import from_text, to_text
     from novikoff.modelfile.container import kind_of_file
@@ -157,6 +170,9 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     format = to or by_suffix.get(target.suffix.lower())
     if format is None:
         raise ValueError(f"{target}: the suffix is not that of a model format; name the format by --to.")
+    for name in ("inputs", "float32"):
+        if name in options.given and format != "onnx":
+            raise UsageError("is for ONNX only.", opt.flag_of(name))
     if kind_of_file(path) == "model":
         linear = LinearModel.load(path)
     else:
@@ -170,7 +186,7 @@ def _convert_model(path: str, target: Path, to: str | None) -> dict[str, object]
     if format == "onnx":
         from novikoff.linear.onnx import to_onnx
 
-        content = to_onnx(linear).SerializeToString()
+        content = to_onnx(linear, inputs=options.inputs, float32=options.float32).SerializeToString()
     else:
         content = to_text(linear).encode("utf-8", "surrogatepass")
     with replacing(target) as file:

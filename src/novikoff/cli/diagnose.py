@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import options as opt
 from novikoff.cli import output, progress
 from novikoff.cli.errors import DONE, INTERRUPTED
-from novikoff.cli.inputs import open_data, read_all
-from novikoff.cli.learning import classes_of
-from novikoff.cli.options import Options, UsageError
+from novikoff.cli.inputs import open_data, read_problem_of
+from novikoff.cli.options import Options, UsageError, flag_of, typed_words
 from novikoff.cli.parser import command
 from novikoff.cli.paths import check_writable
+from novikoff.theory.words import Words
 
 if TYPE_CHECKING:
-    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
-    from novikoff.proof.problem import Problem
-    from novikoff.theory.diagnosis import Diagnosis
+    from novikoff.theory.findings import Diagnosis
 
 Where = Callable[[int], str]
 
@@ -30,20 +29,19 @@ PICTURES = (".png", ".svg", ".pdf")
 @command(
     opt.LABELLED,
     groups={
-        "Options": (
+        **opt.ROWS,
+        "Mistakes and margins": opt.DECISIONS,
+        "How to search": ("n_orders", "time_limit", "random_state"),
+        "Reporting": opt.OUTPUT,
+        "Writing": (
             opt.file_option("plot", "Draw the findings: a .png, .svg or .pdf file."),
             opt.file_option("html", "Write a self-contained page with tables and pictures."),
         ),
-        "Mistakes and margins": opt.DECISIONS,
-        "Search": ("n_orders", "time_limit", "random_state"),
-        **opt.ROWS,
-        "Output": opt.OUTPUT,
     },
+    examples=("novikoff diagnose examples/data/wine.parquet --html wine.html",),
 )
 def diagnose(options: Options) -> int:
-    """Report whether the rows can be separated, how hard they are to learn, and how best to learn them.
-
-    For example: novikoff diagnose train.svm --html findings.html
+    """Report whether rows can be separated, and how best to learn them.
 
     All rows are read into memory. Ctrl-C ends the search and shows what has been found by then.
     """
@@ -63,7 +61,7 @@ def diagnose(options: Options) -> int:
         raise UsageError("a diagnosis reads all rows first, so classes cannot grow.", "--classes")
     source = open_data(options.data, **opt.row_options(options))
     with progress.bar(not quiet) as watch:
-        problem, where = _read(source, options, watch)
+        problem, where = read_problem_of(source, options, watch)
     with progress.by_fraction(not quiet) as by_fraction:
         found = diagnose_problem(
             problem,
@@ -74,6 +72,7 @@ def diagnose(options: Options) -> int:
             time_limit=options.time_limit,
             features=source.features,
             watch=by_fraction,
+            words=CommandWords(options, source.name, where),
         )
     _save(found, plot, html)
     _show(found, source, where, plot, html, options.json)
@@ -83,35 +82,51 @@ def diagnose(options: Options) -> int:
     return INTERRUPTED
 
 
-def _read(source: Source, options: Options, watch: Watch | None) -> tuple[Problem, Where]:
-    """All rows, with the classes in the order that decides ties; and the place of each row."""
-    from dataclasses import replace
+class CommandWords(Words):
+    """The words of the command line: flags, and the places of rows in their files."""
 
-    import numpy as np
+    pocket = widest = ""  # only Python has these
+    kernel = "--kernel rbf"
 
-    from novikoff.proof.problem import read_problem
-    from novikoff.training.streaming import SourceExamples
+    def __init__(self, options: Options, data: str, where: Where) -> None:
+        self.data, self._where, self._files = data, where, options.data
+        self.command = shlex.join(
+            ["novikoff", "diagnose", *options.data, *typed_words(options, diagnose.options)]
+        )
+        kept = {*opt.LABELS, *opt.READING, *opt.COLUMNS, *opt.DECISIONS}  # what `fit` takes as well
+        self._kept = typed_words(options, [each for each in diagnose.options if each.name in kept])
 
-    classes = classes_of(options)
-    examples = SourceExamples(source, classes, watch=watch)
-    block = read_all(source, list(examples.watched("reading", reuse=False)))
-    assert block.labels is not None
-    if classes.declared is None:
-        classes.add(block.labels, block.where)
-    labels = classes.find(block.labels, block.where)
-    classes.check_two(source.name)
-    problem = read_problem(
-        block.X,
-        labels,
-        fit_intercept=options.fit_intercept,
-        intercept_scaling=options.intercept_scaling,
-        sample_weight=block.weights,
-    )
-    problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
-    if block.weights is None:
-        return problem, block.where
-    kept = np.flatnonzero(block.weights)  # the problem leaves out rows of weight 0
-    return problem, lambda row: block.where(int(kept[row]))
+    def pair(self, i: int, j: int) -> str:
+        first, second = self._where(i), self._where(j)
+        (file, _, place), (same, _, other) = first.rpartition(", "), second.rpartition(", ")
+        return f"{place} and {other} of {file}" if file and file == same else f"{first}, and {second}"
+
+    def name(self, parameter: str) -> str:
+        return flag_of(parameter)
+
+    def setting(self, parameter: str, value: Any) -> str:
+        return " ".join(_as_words({parameter: value}))
+
+    def learner(self, **parameters: Any) -> str:
+        return " ".join(_as_words(parameters))
+
+    def next(self, **parameters: Any) -> str:
+        return shlex.join(["novikoff", "fit", *self._files, *self._kept, *_as_words(parameters)])
+
+
+def _as_words(parameters: dict[str, Any]) -> list[str]:
+    """Parameters as options."""
+    words: list[str] = []
+    for name, value in parameters.items():
+        flag = flag_of(name)
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            words += [
+                flag,
+                "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value),
+            ]
+    return words
 
 
 def _save(found: Diagnosis, plot: Path | None, html: Path | None) -> None:
@@ -148,8 +163,6 @@ def _show(
         )
         return
     lines = str(found).split("\n")
-    if places:
-        lines.append(f"  {'look at':<10} {places[0]}, and {places[1]}: equal, with different labels")
     lines += output.skipped_lines(source.skipped)
     lines += [f"  {'saved':<10} {path} ({output.size_of(path)})" for path in saved.values()]
     output.say(lines)

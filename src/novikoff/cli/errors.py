@@ -64,7 +64,7 @@ def as_options(text: str) -> str:
     >>> as_options("say which by `header`")
     'say which by --header or --no-header'
     """
-    names = TABLE.keys() | TAG_TABLE.keys()
+    names = TABLE.keys() | TAG_TABLE.keys() | {"id"}
 
     def replaced(pattern: str, text: str, value: str = "") -> str:
         def one(found: re.Match[str]) -> str:

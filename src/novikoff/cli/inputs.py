@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli.options import COLUMNS, READING, Options, UsageError, defaults, flag_of, row_options
@@ -15,9 +14,11 @@ from novikoff.parameters.parameter import parameters_from_file
 if TYPE_CHECKING:
     from novikoff.data.labels import Renaming
     from novikoff.data.sources.block import Block
+    from novikoff.data.sources.progress import Watch
     from novikoff.data.sources.source import Source
     from novikoff.kernel.model import KernelModel
     from novikoff.linear.model import LinearModel
+    from novikoff.proof.problem import Problem
     from novikoff.training.row_model import RowModel
 
 SPOOLED = 1 << 26  # bytes of standard input that are kept in memory
@@ -31,26 +32,31 @@ def open_data(data: list[str], **options: Any) -> Source:
         return open_source(data, **options)
     except UnknownOption as error:
         has = ", ".join(flag_of(name) for name in error.known if name in FILE_PARAMETERS)
+        why = f"whose options are {has}"
+        if error.name == "label" and error.format in ("libsvm", "vw"):
+            why = "in which each line begins with its label"
         raise UsageError(
-            f"is not an option of the format '{error.format}', whose options are {has}.", flag_of(error.name)
+            f"is not an option of the format '{error.format}', {why}.", flag_of(error.name)
         ) from None
-
-
-class _Spooled(SpooledTemporaryFile[bytes]):
-    """Standard input that can be read again: in memory, or in a temporary file if it is large."""
-
-    name = "standard input"
-
-    def __del__(self) -> None:  # it belongs to a source, which nothing closes
-        self.close()
 
 
 def spooled(data: list[Any]) -> list[Any]:
     """The files, with standard input copied so that it can be read more than once."""
+    import shutil
+    from tempfile import SpooledTemporaryFile
+
+    class Spooled(SpooledTemporaryFile[bytes]):
+        """Standard input that can be read again: in memory, or in a temporary file if it is large."""
+
+        name = "standard input"
+
+        def __del__(self) -> None:  # it belongs to a source, which nothing closes
+            self.close()
+
     out = list(data)
     for k, each in enumerate(data):
         if each == "-":
-            out[k] = _Spooled(SPOOLED)
+            out[k] = Spooled(SPOOLED)
             shutil.copyfileobj(sys.stdin.buffer, out[k], 1 << 20)
             out[k].seek(0)
     return out
@@ -91,6 +97,17 @@ def open_for_model(
         kept = reading_of_model(model.parameters)
         given = {name: kept[name] for name in ("label",) if name in kept} | given
     return open_data(data, format=format, features=model.features, labelled=labelled, **given)
+
+
+def check_places(model: Path, data: list[str]) -> None:
+    """Refuse data in the place of the model, if a model is among the data."""
+    from novikoff.modelfile.container import kind_of_file
+
+    if not model.is_file() or kind_of_file(model) is not None:
+        return
+    found = next((path for path in data if Path(path).is_file() and kind_of_file(path) is not None), None)
+    if found is not None:
+        raise UsageError(f"{model} is not a model, but {found} is: the model comes first.", "MODEL")
 
 
 def open_labelled(
@@ -179,3 +196,37 @@ def labelled_rows(source: Source, relabel: Renaming) -> tuple[Any, Any]:
     block = read_all(source)
     assert block.labels is not None
     return block.X, np.asarray(relabel(block.labels))
+
+
+def read_problem_of(
+    source: Source, options: Options, watch: Watch | None
+) -> tuple[Problem, Callable[[int], str]]:
+    """All rows, with the classes in the order that decides ties; and the place of each row."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from novikoff.cli.learning import classes_of
+    from novikoff.proof.problem import read_problem
+    from novikoff.training.streaming import SourceExamples
+
+    classes = classes_of(options)
+    examples = SourceExamples(source, classes, watch=watch)
+    block = read_all(source, list(examples.watched("reading", reuse=False)))
+    assert block.labels is not None
+    if classes.declared is None:
+        classes.add(block.labels, block.where)
+    labels = classes.find(block.labels, block.where)
+    classes.check_two(source.name)
+    problem = read_problem(
+        block.X,
+        labels,
+        fit_intercept=options.fit_intercept,
+        intercept_scaling=options.intercept_scaling,
+        sample_weight=block.weights,
+    )
+    problem = replace(problem, classes=classes.labels[np.asarray(problem.classes, dtype=np.int64)])
+    if block.weights is None:
+        return problem, block.where
+    kept = np.flatnonzero(block.weights)  # the problem leaves out rows of weight 0
+    return problem, lambda row: block.where(int(kept[row]))

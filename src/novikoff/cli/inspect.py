@@ -20,18 +20,17 @@ MANY = 20  # the most classes that are listed with their features
 @command(
     MODEL,
     groups={
-        "Options": (
+        "Reporting": (
             value_option("top", "Features to show per class, the heaviest first.", 10, kind=int, metavar="N"),
             option("trust_patterns", TAG_TABLE),
             option("verbose", help="Show what is proved about the model, too."),
             flag("json", "Write one JSON object, with all classes, to standard output."),
         )
     },
+    examples=("novikoff inspect spam.novikoff --top 5",),
 )
 def inspect(options: Options) -> None:
-    """Show a model: its kind, how it was trained, and which features support each class.
-
-    For example: novikoff inspect spam.novikoff --top 20
+    """Show a model: how it was made, and what speaks for each class.
 
     For a tagger, the templates and the weights of label pairs are shown too.
     """

@@ -97,14 +97,22 @@ class Rows(NamedTuple):
     where: Callable[[int], str]
 
 
-def read_rows(source: Source, classes: StreamClasses, *, scale: str | None, watch: Watch | None) -> Rows:
-    """Read all rows into memory."""
+def read_rows(
+    source: Source,
+    classes: StreamClasses,
+    *,
+    scale: str | None,
+    watch: Watch | None,
+    scaling: Scaling | None = None,
+) -> Rows:
+    """Read all rows into memory, scaled as `scale` says or by a known `scaling`."""
     from novikoff.data.arrays import read_matrix
     from novikoff.data.sources.block import by_name
     from novikoff.training.linear import sound
     from novikoff.training.streaming import SourceExamples
 
     examples = SourceExamples(source, classes, watch=watch)
+    examples.scaling = scaling
     X, labels, weights = examples.read_all(scale, balanced=False)
     if weights is not None:
         raise ValueError(f"{source.name}: the rows have weights, which kernel models do not support.")

@@ -20,8 +20,8 @@ TAG_TABLE = TAG_FILE_PARAMETERS
 # ---- groups of options, by their names in the tables ---------------------------------------------------
 READING = (
     *(
-        "format",
         "label",
+        "format",
         "header",
         "skip_lines",
         "delimiter",
@@ -33,7 +33,7 @@ READING = (
     *("max_line", "max_columns", "max_expansion", "n_jobs"),
 )
 COLUMNS = (
-    *("weight", "ignore", "text", "ngrams", "categorical", "zero_based", "n_features", "hash_bits", "seed"),
+    *("text", "ngrams", "ignore", "categorical", "weight", "zero_based", "n_features", "hash_bits", "seed"),
 )
 LABELS = ("classes", "positive", "relabel")
 DECISIONS = ("fit_intercept", "intercept_scaling", "ties")  # define mistakes and margins
@@ -45,17 +45,77 @@ PASSES = (
 KERNELS = (*("kernel", "gamma", "degree", "coef0", "predict_with", "budget", "budget_policy", "cache_mb"),)
 KEEPING = ("cache", "cache_path", "checkpoint", "every", "resume")
 ROWS: dict[str, tuple[str | Option, ...]] = {
-    "Labels": LABELS,
     "Reading files": READING,
     "Columns and features": COLUMNS,
+    "Labels": LABELS,
 }
 CLUSTER = ("dask", "mixing", "n_shards")
-OUTPUT = ("quiet", "json")
-TAG_READING = ("format", "label", "n_jobs")
+OUTPUT = ("json", "quiet")
+TAG_READING = ("label", "format", "n_jobs")
 TAG_LEARNING = (
     *("max_epochs", "average", "order", "random_state", "min_count", "transitions", "learn_as", "hash_bits"),
     *("early_stopping", "validation_fraction", "n_epochs_no_change"),
 )
+
+# ---- the common options, which `--help` shows; `--help-all` shows all ----------------------------------
+PARTS = {  # of `--help`, by the groups of a command; any other group is a part of its own
+    **dict.fromkeys(("Reading files", "Columns and features", "Labels"), "What to read"),
+    **dict.fromkeys(("Learning", "Epochs and their order", "Kernels", "Clusters"), "How to learn"),
+    "Reporting": "What to say",
+    **dict.fromkeys(("Writing", "Caches and checkpoints"), "Where to write"),
+}
+SHORT_HELP = 100  # characters: a help up to this length is shown as it is
+COMMON = {  # the most used first; the text in place of a longer help, "" for its first sentence
+    # what to read
+    "label": "The column of the labels, by name or number. Default: label, class, target or y.",
+    "text": "",
+    "ignore": "",
+    "categorical": "Columns whose numbers are names, such as postal codes.",
+    "format": "",
+    "positive": "",
+    "relabel": "Read the label OLD as NEW; can be given several times.",
+    "tokenize": "",
+    # how to learn
+    "templates": "What makes features of a token: a file, or chunking, pos or ner. Default: by the files.",
+    "max_epochs": "How often to go through the rows, at most. auto: until more would not help.",
+    "scale": "Bring columns (auto, standard, maxabs) or rows (unit) to one size.",
+    "average": "Predict with the mean of all weights. auto: with the last ones, if they make no error.",
+    "rule": "How to correct a mistake. arow and scw need few epochs and no scaling.",
+    "class_weight": "",
+    "continue_from": "Go on learning from this model, with new files.",
+    "kernel": "Learn curved boundaries, with all rows in memory; rbf is a good start.",
+    "early_stopping": "Hold out rows, and keep the weights that do best on them.",
+    # what to try, search or prove
+    "scoring": "The figure of the held-out rows that decides.",
+    "folds": "",
+    "rules": "",
+    "averages": "",
+    "epochs": "The numbers of epochs to try, separated by commas.",
+    "scales": "",
+    "run": "",
+    "time_limit": "About how many seconds to search for an answer.",
+    "random_state": "The seed of everything that is drawn at random.",
+    # what to say
+    "test": "",
+    "dry_run": "",
+    "top": "",
+    "id": "",
+    "scores": "Write scores too: how clear each decision was.",
+    "k_best": "Write the K best labellings of each sentence.",
+    "verbose": "",
+    "limit": "",
+    "json": "Write JSON instead of text.",
+    "quiet": "",
+    # where to write
+    "model": "",
+    "output": "",
+    "beside": "",
+    "to": "",
+    "force": "",
+    "plot": "",
+    "html": "",
+    "csv": "",
+}
 
 # ---- what the command line adds to the table -----------------------------------------------------------
 CALLED = {"max_epochs": "epochs", "fit_intercept": "intercept", "averages": "average", "Cs": "C"}
@@ -136,6 +196,14 @@ def _columns(texts: Iterable[str]) -> list[str]:
     return [part for text in texts for part in listed(text)]
 
 
+SYNONYMS = {  # what other programs call it
+    "kernel": {"gaussian": "rbf", "gauss": "rbf", "polynomial": "poly", "chi-squared": "chi2"},
+    "rule": {"passive-aggressive": "pa1", "standard": "perceptron"},
+    "scale": {"std": "standard", "zscore": "standard", "minmax": "maxabs", "l2": "unit", "normalize": "unit"},
+    "multiclass": {"ova": "ovr", "one-vs-rest": "ovr", "multinomial": "joint"},
+    "format": {"svmlight": "libsvm", "svm": "libsvm", "json": "jsonl", "ndjson": "jsonl", "feather": "arrow"},
+}
+
 READERS: dict[str, Callable[[Any], Any]] = {  # for values other than one number or text
     "ignore": _columns,
     "text": _columns,
@@ -164,7 +232,10 @@ class UsageError(Exception):
     """Unknown or incompatible options; `option` is the one whose value is wrong."""
 
     def __init__(self, message: str, option: str = "") -> None:
-        super().__init__(f"Invalid value for {option}: {message}" if option else message)
+        if option:  # the subject of a message such as "is only possible with ..."
+            is_subject = message.startswith(("is ", "has ", "needs ", "means ", "cannot ", "certifies "))
+            message = f"{option} {message}" if is_subject else f"Invalid value for {option}: {message}"
+        super().__init__(message)
 
 
 class Argument(NamedTuple):
@@ -226,8 +297,16 @@ class Option:
             shown = ", ".join(map(repr, texts)) if self.name in REPEATED else repr(texts[-1])
             shown = repr(value) if isinstance(value, int | float) else shown
             expected = re.sub("^None(,| or) ", "", self.parameter.expected)
-            raise UsageError(f"{shown} is not possible: expected {expected}.", self.flag)
+            meant = f" Did you mean {close[0]!r}?" if (close := self._close_to(texts[-1])) else ""
+            raise UsageError(f"{shown} is not possible: expected {expected}.{meant}", self.flag)
         return value
+
+    def _close_to(self, text: str) -> list[str]:
+        """The choices that the user may have meant."""
+        from difflib import get_close_matches
+
+        known = {choice: choice for choice in self.parameter.choices} | SYNONYMS.get(self.name, {})
+        return [known[word] for word in get_close_matches(text.lower(), known, 1)]
 
     @property
     def shown(self) -> str:
@@ -242,7 +321,20 @@ class Option:
     @property
     def help(self) -> str:
         """The help from the table, with parameters named as options, and the default."""
-        help = re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), self.parameter.help)
+        return self._with_default(self.parameter.help)
+
+    @property
+    def short(self) -> str:
+        """The text of a common option in `--help`, with the default."""
+        help = self.parameter.help
+        if len(help) > SHORT_HELP:
+            first = re.match(r".*?\.(?= |$)", help)
+            help = COMMON[self.name] or (first[0] if first else help)
+        return self._with_default(help)
+
+    def _with_default(self, help: str) -> str:
+        help = re.sub(r"^(Tuning|Diagnosis): (.)", lambda match: match[2].upper(), help)
+        help = re.sub(r"`(\w+)`", lambda match: flag_of(match[1]), help)
         default = self.parameter.default
         if self.required:
             return f"{help} [required]"
@@ -297,6 +389,10 @@ def file_option(name: str, help: str, metavar: str = "PATH", *, required: bool =
     return value_option(name, help, kind=Path, metavar=metavar, required=required)
 
 
+READING_FOR_MODEL: Group = (
+    option("label", help="The column of the labels, by name or number. Default: that of the model."),
+    *(name for name in READING if name != "label"),
+)
 MODEL = Argument("model", "MODEL", "A model file.", Path)
 TO_LEARN = Argument(
     "data",
@@ -306,22 +402,26 @@ TO_LEARN = Argument(
 LABELLED = Argument("data", "DATA...", "Files with labels, or - for standard input.")
 TEST = value_option(
     "test",
-    "Files to evaluate the result on; they do not affect training. Can be given several times.",
+    "Files to test the model on; they do not affect training. Can be given several times.",
     (),
     metavar="FILE",
 )
 SAVED_AS = file_option(
     "model",
-    "Where to save the model; an existing model is replaced. Default: the first file's name with .novikoff, "
-    "in the current folder.",
+    "The model file to write, by default the first file's name with .novikoff in the current folder. An "
+    "existing model is replaced.",
 )
 
 
 # ---- the values of a command's options -----------------------------------------------------------------
 class Options(SimpleNamespace):
-    """The values of a command's options and arguments; `given` are the names of those on the command line."""
+    """The values of a command's options and arguments; `given` are the names of those on the command line.
+
+    `typed` has the latter as they were given: True, False, or a list of texts.
+    """
 
     given: frozenset[str] = frozenset()
+    typed: Mapping[str, Any] = {}
 
 
 def defaults(names: Iterable[str], table: Mapping[str, Parameter] = TABLE) -> dict[str, Any]:
@@ -334,6 +434,18 @@ def row_options(options: Options, names: Iterable[str] = (*READING, *COLUMNS)) -
     return {
         name: vars(options)[name] for name, usual in defaults(names).items() if vars(options)[name] != usual
     }
+
+
+def typed_words(options: Options, of: Iterable[Option]) -> list[str]:
+    """The words that gave these options on the command line."""
+    words: list[str] = []
+    for each in of:
+        value = options.typed.get(each.name)
+        if isinstance(value, bool):
+            words.append(each.flag if value else each.opposite)
+        else:
+            words += [word for text in value or () for word in (each.flag, text)]
+    return words
 
 
 NOT_SAVED = ("n_jobs", "max_line", "max_columns", "max_expansion", "format")

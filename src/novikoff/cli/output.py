@@ -44,12 +44,12 @@ def json_line(value: Any) -> str:
     return visible(json.dumps(value, ensure_ascii=False))
 
 
-def check_labels(names: Iterable[str], instead: str) -> None:
+def check_labels(names: Iterable[str], instead: str, what: str = "label") -> None:
     """Refuse labels that would break the lines of a text, before the first of them is written."""
     for name in names:
         if breaks_lines(name):
             raise ValueError(
-                f"the label {name!r} contains a line break, tab or other control character, which a line of "
+                f"the {what} {name!r} contains a line break, tab or other control character, which a line of "
                 f"text cannot hold: {instead}"
             )
 

@@ -7,13 +7,14 @@ treats a word that begins with - as an option.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from optparse import OptionParser, Values
 from typing import Any, NoReturn
 
-from novikoff.cli.options import TABLE, Argument, Group, Option, Options, UsageError, option
+from novikoff.cli.options import COMMON, PARTS, TABLE, Argument, Group, Option, Options, UsageError, option
 from novikoff.parameters.parameter import Parameter
 
 HELP_COLUMN = 26
@@ -26,17 +27,20 @@ class Command:
     run: Callable[[Options], int | None]  # an exit code; None: done
     arguments: tuple[Argument, ...]
     groups: dict[str, tuple[Option, ...]]  # by their headings
+    examples: tuple[str, ...] = ()  # they run where the sample files are, after those of `fit`
 
     @property
     def options(self) -> list[Option]:
         return [each for group in self.groups.values() for each in group]
 
-    def parse(self, words: list[str]) -> Options | None:
-        """The values of all options and arguments; None if help is requested."""
+    def parse(self, words: list[str]) -> Options | Help:
+        """The values of all options and arguments, or the help that is requested."""
         given, rest = split(words, self.options)
-        if "help" in given:
-            return None
-        options = Options(**{each.name: each.default for each in self.options}, given=frozenset(given))
+        if "help" in given or "help_all" in given:
+            return Help(all="help_all" in given)
+        options = Options(
+            **{each.name: each.default for each in self.options}, given=frozenset(given), typed=given
+        )
         for each in self.options:
             if each.name in given:
                 value = given[each.name]
@@ -59,27 +63,55 @@ class Command:
     def usage(self, name: str) -> str:
         return " ".join(["Usage:", name, "[OPTIONS]", *(each.metavar for each in self.arguments)])
 
-    def sections(self, width: int) -> list[str]:
-        """The parts of the help: arguments, and options under their headings."""
-        out = [section("Arguments", [(each.metavar, each.help) for each in self.arguments], width)]
+    @property
+    def common(self) -> dict[str, list[Option]]:
+        """The options that most people need, by the parts of the help, the most used first."""
+        parts: dict[str, list[Option]] = {}
         for heading, group in self.groups.items():
-            rows = [(each.shown, each.help) for each in group]
-            out.append(section(heading, [*rows, HELP] if heading == "Options" else rows, width))
-        return out
+            parts.setdefault(PARTS.get(heading, heading), []).extend(o for o in group if o.name in COMMON)
+        order = list(COMMON)
+        return {part: sorted(o, key=lambda each: order.index(each.name)) for part, o in parts.items() if o}
+
+    def sections(self, width: int, *, all: bool) -> list[str]:
+        """The parts of the help: arguments, options under their headings, and examples."""
+        out = [section("Arguments", [(each.metavar, each.help) for each in self.arguments], width)]
+        if all:
+            shown = {heading: [(o.shown, o.help) for o in group] for heading, group in self.groups.items()}
+        else:
+            shown = {part: [(o.shown, o.short) for o in group] for part, group in self.common.items()}
+        out += [section(heading, rows, width) for heading, rows in shown.items()]
+        more = ("--help-all", f"Show all {len(self.options)} options, and all about them.")
+        out.append(section("Help", [HELP, more], width))
+        return [
+            *out,
+            "\n".join(
+                ["Examples:" if self.examples else "", *(_as_typed(each, width) for each in self.examples)]
+            ),
+        ]
 
 
-HELP = ("-h, --help", "Show this message and exit.")
+@dataclass(frozen=True)
+class Help:
+    """What was requested in place of a run: the common options, or all."""
+
+    all: bool
+
+
+HELP = ("-h, --help", "Show this help.")
 
 
 def command(
-    *arguments: Argument, groups: dict[str, Group], table: Mapping[str, Parameter] = TABLE
+    *arguments: Argument,
+    groups: dict[str, Group],
+    examples: tuple[str, ...] = (),
+    table: Mapping[str, Parameter] = TABLE,
 ) -> Callable[[Callable[[Options], int | None]], Command]:
-    """Make a command of a function; `groups` maps headings to options, and the first is 'Options'."""
+    """Make a command of a function; `groups` maps headings to options."""
     made = {
         heading: tuple(option(each, table) if isinstance(each, str) else each for each in group)
         for heading, group in groups.items()
     }
-    return lambda run: Command(run, arguments, made)
+    return lambda run: Command(run, arguments, made, examples)
 
 
 # ---- words ---------------------------------------------------------------------------------------------
@@ -104,6 +136,7 @@ def split(
     if not interspersed:
         parser.disable_interspersed_args()
     parser.add_option("-h", "--help", action="store_true")
+    parser.add_option("--help-all", action="store_true")
     for each in options:
         parser.add_option(*each.flags, dest=each.name, action="store_true" if each.is_flag else "append")
         if each.opposite:
@@ -142,8 +175,26 @@ def section(heading: str, rows: Iterable[tuple[str, str]], width: int, column: i
     for name, help in rows:
         first, *more = wrap(help, max(width - column, 20), break_on_hyphens=False) or [""]
         if len(name) + 4 > column:
-            lines.append(f"  {name}")
+            lines += _choices(name, width)
             name = ""
         lines += [f"  {name}".ljust(column) + first, *(" " * column + line for line in more)]
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
     return "\n".join([f"{heading}:", *lines]) if lines else ""
+
+
+def _as_typed(line: str, width: int) -> str:
+    """A command in lines of this width that a shell joins."""
+    from textwrap import wrap
+
+    lines = wrap(line, width - 2, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return " \\\n".join(lines)
+
+
+def _choices(name: str, width: int) -> list[str]:
+    """The name of an option in lines of this width, broken between its choices."""
+    lines = [""]
+    for part in re.split(r"(?<=[| ])", name):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) + (6 if lines[1:] else 2) > width:
+            lines.append("")
+        lines[-1] += part
+    return [" " * (6 if k else 2) + line.rstrip() for k, line in enumerate(lines)]

@@ -8,10 +8,11 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from novikoff.cli import output
-from novikoff.cli.inputs import open_for_model
+from novikoff.cli.inputs import check_places, open_for_model
 from novikoff.cli.options import (
     MODEL,
     READING,
+    READING_FOR_MODEL,
     Argument,
     Options,
     UsageError,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from novikoff.data.writers.predictions import PredictionTable
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet")
+EXCEL = (".xlsx", ".xls", ".ods")
 SLICE = 1 << 20  # approximate number of characters written at once
 
 
@@ -34,17 +36,8 @@ SLICE = 1 << 20  # approximate number of characters written at once
     MODEL,
     Argument("data", "DATA...", "Files, with or without labels, or - for standard input."),
     groups={
-        "Options": (
-            file_option(
-                "output",
-                "The file to write; .csv, .tsv, .parquet and .jsonl mean the format. Default: stdout.",
-                "FILE",
-            ),
-            value_option(
-                "to",
-                "The format to write; 'text' is a label per line. Default: as the file's name says, or text.",
-                choices=FORMATS,
-            ),
+        "Reading files": READING_FOR_MODEL,
+        "Reporting": (
             value_option(
                 "id",
                 "A column of a table, or a key of JSON lines, to write beside the predictions.",
@@ -57,15 +50,28 @@ SLICE = 1 << 20  # approximate number of characters written at once
             ),
             flag("json", "The same as --to jsonl: one JSON object per line, with the scores by class."),
         ),
-        "Reading files": READING,
+        "Writing": (
+            file_option(
+                "output",
+                "The file to write; .csv, .tsv, .parquet and .jsonl mean the format. Default: stdout.",
+                "FILE",
+            ),
+            value_option(
+                "to",
+                "The format to write; 'text' is a label per line. Default: as the file's name says, or text.",
+                choices=FORMATS,
+            ),
+        ),
     },
+    examples=(
+        "novikoff predict iris.novikoff examples/data/iris.csv",
+        "novikoff predict spam.novikoff examples/data/messages.tsv --scores -o spam.csv",
+    ),
 )
 def predict(options: Options) -> None:
-    """Predict the label of every row: line i of the output is for row i.
+    """Write a label for every row: line i of the output is for row i.
 
     Labels with line breaks, tabs or other control characters need another format than text.
-
-    For example: novikoff predict spam.novikoff new.csv --id message --scores --output labels.csv
 
     Predictions are written as the files are read. With --output the file appears when it is complete. Files
     without rows give no predictions.
@@ -80,7 +86,10 @@ def predict(options: Options) -> None:
     if options.json and options.to not in (None, "jsonl"):
         raise UsageError("means --to jsonl; leave out one of them.", "--json")
     format = "jsonl" if options.json else options.to
+    if format is None and options.output is not None and options.output.suffix.lower() in EXCEL:
+        raise UsageError("cannot be an Excel file: Excel opens .csv files.", "--output")
     format = format or ("text" if options.output is None else prediction_format(str(options.output)))
+    check_places(options.model, options.data)
     model = load_classifier(options.model)
     names = [as_text(label) for label in model.classes.tolist()]
     if format == "text":
@@ -153,11 +162,11 @@ class _Lines:
         if self._id is None:
             return []
         text = id_text(id)
-        output.check_labels([text], "--to jsonl writes such ids.")
+        output.check_labels([text], "--to jsonl writes such ids.", "id")
         return [text]
 
     def _json(self, id: Any, label: Any, scores: list[float] | None) -> str:
-        row: dict[str, Any] = {} if self._id is None else {self._id: id if _is_json(id) else str(id)}
+        row: dict[str, Any] = {} if self._id is None else {self._id: _as_json(id)}
         row["label"] = label
         if scores is not None:
             names = self._names
@@ -165,5 +174,8 @@ class _Lines:
         return output.json_line(row)
 
 
-def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
+def _as_json(value: Any) -> Any:
+    """An id as it is, or as text; whole numbers of a column of numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,4 +1,4 @@
-"""What `fit` refuses: options without effect, labels that do not exist, and test files that cannot be read.
+"""What commands refuse: options without effect, labels that do not exist, and test files that cannot be read.
 
 Everything that can be known before learning is checked before, and the rest before anything is written.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from novikoff.cli.options import TABLE, Options, UsageError, flag_of, row_options
+from novikoff.cli.options import READING, TABLE, Options, UsageError, flag_of, row_options
 from novikoff.parameters.files import OTHER
 
 if TYPE_CHECKING:
     from novikoff.data.labels import Renaming, StreamClasses
     from novikoff.data.sources.source import Source
+    from novikoff.training.row_model import RowModel
 
 WITH_C = ("pa1", "pa2", "arow", "scw", "second-order")
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {  # options that have an effect only with others
@@ -69,10 +70,16 @@ def check_met(options: Options, classes: StreamClasses, *, whole_test: bool) -> 
     if isinstance(options.class_weight, dict):
         _check("--class-weight", options.class_weight, labels, "the labels of the files")
     renamed = {rename.replace.get(label, label) for label in rename.met}
-    if options.positive is not None:
+    continues = getattr(options, "continue_from", None) is not None  # the new files need not have all labels
+    if options.positive is not None and not continues:
         _check("--positive", [options.positive], renamed, "the labels of the files")
     if whole_test:
-        _check("--relabel", rename.replace, rename.met, "the labels of the files")
+        _check("--relabel", options.relabel, rename.met, "the labels of the files")
+
+
+def check_renamed(given: dict[str, str], rename: Renaming) -> None:
+    """Refuse labels to rename that no row had."""
+    _check("--relabel", given, rename.met, "the labels of the files")
 
 
 def _check(flag: str, given: Iterable[str], known: Collection[str], what: str) -> None:
@@ -85,19 +92,33 @@ def _check(flag: str, given: Iterable[str], known: Collection[str], what: str) -
 
 
 # ---- test files ----------------------------------------------------------------------------------------
-def check_test(options: Options, source: Source, rename: Renaming) -> bool:
+def check_test(options: Options, source: Source, rename: Renaming, model: RowModel | None = None) -> bool:
     """Read the first rows of the test files, or all if they are small; return whether all were read.
 
     What is malformed is an error now, rather than after training. Files of another format than the training
-    files are read with the model's features later.
+    files are read with the columns of a table; otherwise the model's features have to be known first.
+    `model`: the one to go on from, which reads all of them.
     """
-    from novikoff.cli.inputs import open_data
+    from novikoff.cli.inputs import open_data, open_for_model
     from novikoff.data.sources.columns import TableFeatures
     from novikoff.data.sources.formats import format_by_name
 
-    if "-" in options.test or format_by_name(options.test) not in (None, source.format):
+    if "-" in options.test:
         return False
-    test = open_data(options.test, **row_options(options) | {"format": source.format})
+    if model is not None:
+        test = open_for_model(model, options.test, row_options(options, READING))
+    elif format_by_name(options.test) in (None, source.format):
+        test = open_data(options.test, **row_options(options) | {"format": source.format})
+    elif isinstance(source.features, TableFeatures):
+        known = TableFeatures.from_state(*source.features.state())  # fixed, and apart from those to learn
+        test = open_data(options.test, features=known, **row_options(options, READING))
+    elif "libsvm" in (format := format_by_name(options.test), source.format):
+        raise ValueError(
+            f"{options.test[0]}: the format is {format}, but that of the training files {source.format}: "
+            "numbered columns do not match names."
+        )
+    else:
+        return False
     if isinstance(test.features, TableFeatures) and isinstance(source.features, TableFeatures):
         names = [column.name for column in test.features.columns]
         try:

@@ -28,8 +28,10 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
 @command(
     Argument("data", "DATA...", "Files to learn from, one after the other; a pattern in quotes."),
     groups={
-        "Options": (opt.TEST, opt.SAVED_AS),
-        "What is tried": (
+        "Reading files": opt.READING,
+        "Columns and features": opt.COLUMNS,
+        "Labels": opt.LABELS,
+        "What to try": (
             *(
                 "scoring",
                 "folds",
@@ -45,17 +47,15 @@ SAME = (*opt.DECISIONS, "margin", "multiclass", "class_weight")
             ),
         ),
         "The same for all that is tried": SAME,
-        "Labels": opt.LABELS,
-        "Reading files": opt.READING,
-        "Columns and features": (*opt.COLUMNS, "cache", "cache_path"),
-        "Output": opt.OUTPUT,
+        "Reporting": (opt.TEST, *opt.OUTPUT),
+        "Writing": (opt.SAVED_AS, "cache", "cache_path"),
     },
+    examples=("novikoff tune examples/data/wine-train.svm --test examples/data/wine-test.svm",),
 )
 def tune(options: Options) -> None:
-    """Choose rule, averaging, epochs and scaling by held-out rows, then learn from all rows.
+    """Choose how to learn by held-out rows, then learn from all rows.
 
-    For example: novikoff tune train.svm --test test.svm --rules perceptron,pa1 --C 0.1,1 --model
-    spam.novikoff
+    What is tried is every combination of rules, averaging, epochs and scaling.
 
     The files are read several times, block by block. Which rows are held out depends only on the number of
     rows and --random-state. The model is what 'novikoff fit' gives with these options.

@@ -22,7 +22,8 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
     Argument("certificate", "CERTIFICATE", "A certificate file.", Path),
     Argument("data", "DATA...", "The files it is about, or - for standard input."),
     groups={
-        "Options": (
+        **ROWS,
+        "How to check": (
             file_option(
                 "model",
                 "The model that the certificate was made with, if its features have names: they number the "
@@ -37,14 +38,12 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
                 metavar="STEPS",
             ),
         ),
-        **ROWS,
-        "Output": OUTPUT,
+        "Reporting": OUTPUT,
     },
+    examples=("novikoff verify wine.json examples/data/wine-train.svm",),
 )
 def verify(options: Options) -> int:
     """Check every claim of a certificate against the data, exactly.
-
-    For example: novikoff verify train.json train.svm
 
     The checker is one small file, novikoff/checker.py, which does not rely on the rest of novikoff. It reads
     plain LIBSVM text and CSV files of numbers; other and compressed files are converted first, with a note.

@@ -244,6 +244,20 @@ def some_rows(X: Any, rows: Any) -> Any:
     return X[rows] if getattr(X, "is_sorted", True) else _marked(X[rows])
 
 
+def with_values(X: Any, values: Any) -> Any:
+    """CSR rows with other values at the same places."""
+    return with_arrays(X, values, X.indices, X.indptr, X.shape)
+
+
+def with_arrays(X: Any, values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    """CSR rows of the type of X, and as sorted as X is, from other arrays."""
+    if hasattr(X, "some_rows"):
+        return X._replace(data=values, indices=indices, indptr=indptr, shape=shape)
+    made = type(X)((values, indices, indptr), shape=shape)
+    made.is_sorted = getattr(X, "is_sorted", True)
+    return made
+
+
 def in_any_order(X: Any) -> Any:
     """CSR rows that loops can read whatever the order of their indices.
 

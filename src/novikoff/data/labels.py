@@ -268,7 +268,21 @@ class StreamClasses:
         self.rename = rename or Renaming()
         self.declared, self.grows = declared, grow
         self.classes: Classes | None = None
+        self.begun = False  # whether they are those of a model, so that rows of one class are enough
         self.seen: LabelRuns | None = LabelRuns()  # None: not all rows were counted
+
+    @classmethod
+    def of_model(cls, labels: Labels, *, grow: bool = False, rename: Renaming | None = None) -> StreamClasses:
+        """The classes of a model that learns further; `grow`: new ones may be added.
+
+        >>> classes = StreamClasses.of_model(np.array([1, 2]))
+        >>> classes.find(np.array([2.0]), str).tolist(), classes.labels.tolist()
+        ([1], [1, 2])
+        """
+        classes = cls(None if grow else labels.tolist(), grow=grow, rename=rename)
+        known = text_array(labels.tolist()) if is_text(labels) else labels.astype(np.float64)
+        classes.classes, classes.begun = Classes(known), True
+        return classes
 
     @property
     def n_classes(self) -> int:
@@ -308,7 +322,9 @@ class StreamClasses:
         return places
 
     def check_two(self, name: str) -> None:
-        """Refuse rows of one class only."""
+        """Refuse rows of one class only, unless a model has more."""
+        if self.begun:
+            return
         met = np.flatnonzero([1] if self.seen is None else self.seen.counts)
         if self.n_classes < 2 or (self.seen is not None and len(met) == 1):
             self._check_positive(name)

@@ -112,7 +112,7 @@ def rows_by_name(X: Any, features: Features, rounding: str = "never") -> Any:
         except ValueError as error:
             raise ValueError(f"X: {error}.") from None
         wanted = [(column, at) for at, column in enumerate(columns) if column.kind in FEATURES]
-        features = TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features)
+        features = TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features, of_lines=True)
     arrays = [(column, _arrow(X, at)) for column, at in wanted]
     return _encoded(arrays, X.shape[0], features, rounding)
 

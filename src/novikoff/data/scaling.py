@@ -37,8 +37,8 @@ def power_factors(sizes: Floats) -> Floats | None:
     Columns of equal size have equal factors, whatever the others are. Columns without a value are left as
     they are, and so are those with an infinite one, which a fit refuses.
 
-    >>> power_factors(np.array([0.25, 1000.0, 0.0, 1.5]))
-    array([4.        , 0.00195312, 1.        , 1.        ])
+    >>> power_factors(np.array([0.25, 1000.0, 0.0, 1.5])).tolist()
+    [4.0, 0.001953125, 1.0, 1.0]
     >>> power_factors(np.array([0.25, 3.0, 0.0])) is None
     True
     """
@@ -66,6 +66,18 @@ def as_csr(X: Any) -> Any:
     if not getattr(X, "has_canonical_format", True):
         X = in_order(X)
     return Csr(X.data, X.indices, X.indptr, X.shape)
+
+
+def scaled(X: Any, scaling: Any) -> Any:
+    """Rows in the form that X has, by the `transform` of a scaling; without one, X itself."""
+    if scaling is None:
+        return X
+    if not is_sparse(X) or isinstance(X, Csr):
+        return scaling.transform(X)
+    import scipy.sparse as sp  # here: reading files does not need SciPy
+
+    made = scaling.transform(as_csr(X))
+    return sp.csr_array((made.data, made.indices, made.indptr), shape=made.shape)
 
 
 def _row(row: int) -> str:
@@ -116,12 +128,7 @@ class Scaling:
 
     def of(self, X: Any) -> Any:
         """Scaled rows of an array or of SciPy's CSR, in the same form."""
-        if not is_sparse(X) or isinstance(X, Csr):
-            return self.transform(X)
-        import scipy.sparse as sp  # here: reading files does not need SciPy
-
-        made: Any = self.transform(as_csr(X))
-        return sp.csr_array((made.data, made.indices, made.indptr), shape=made.shape)
+        return scaled(X, self)
 
     def transform(self, X: Matrix) -> Matrix:
         """The scaled rows, as float64."""
@@ -209,12 +216,12 @@ class ColumnSums:
         short = max(features.n_columns - len(self._sums), 0)
         sums, n = np.concatenate([self._sums[: features.n_columns], np.zeros((short, 5))]), max(self._n, 1)
         largest = sums[:, 4]
-        if not np.isfinite(sums).all():
-            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
-            raise ValueError(f"feature {name}: its values are too large: their squares overflow.")
         if kind == AUTO:
             factors = power_factors(largest)
             return Scaling(kind, None, np.ones(len(largest)) if factors is None else 1 / factors)
+        if not np.isfinite(sums).all():
+            (name,) = features.names(np.flatnonzero(~np.isfinite(sums).all(axis=1))[:1].tolist())
+            raise ValueError(f"feature {name}: its values are too large: their squares overflow.")
         if kind == "maxabs":
             return Scaling(kind, None, np.where(largest > 0, largest, 1.0))
         total, squares = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]

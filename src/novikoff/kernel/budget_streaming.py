@@ -37,9 +37,18 @@ def trainer_of(
     *,
     scale: str | None = None,
     watch: Watch | None = None,
+    start: tuple[BudgetModel, Scaling | None] | None = None,
 ) -> BudgetStreamTrainer:
-    """The trainer for a source and a `plan`, after a first pass if one is needed."""
+    """The trainer for a source and a `plan`, after a first pass if one is needed.
+
+    `start`: a model with these settings, and its scaling, to go on from; its classes are all there are.
+    """
     examples = SourceExamples(source, classes, watch=watch)
+    if start is not None:
+        model, examples.scaling = start
+        trainer = BudgetStreamTrainer(examples, settings, plan)
+        trainer.begun, trainer.first = model, model.n_rows
+        return trainer
     return BudgetStreamTrainer(examples, _after_a_look(examples, settings, plan, scale), plan)
 
 
@@ -80,6 +89,7 @@ class BudgetStreamTrainer(Trainer):
     def __init__(self, examples: SourceExamples, settings: KernelSettings, plan: Plan) -> None:
         self.examples, self.settings, self.plan = examples, settings, plan
         self.begun: BudgetModel | None = None
+        self.first = 0  # the number of the first row
         self.n_classes = max(examples.classes.n_classes, 2)
 
     def epoch(self) -> Epoch:
@@ -87,7 +97,8 @@ class BudgetStreamTrainer(Trainer):
         try:
             for batch in self.examples.epoch(self):
                 X, labels = self._rows(batch)
-                self.model().n_rows = self.examples.visited  # in this epoch: they number the supports
+                # in this epoch: they number the supports
+                self.model().n_rows = self.first + self.examples.visited
                 self.model().visit_rows(X, labels)
         except UnseenClass:
             self.examples.classes.check_two(self.examples.source.name)  # raises: there is only one

@@ -19,20 +19,19 @@ from novikoff.training.weights import Ints
 
 
 class BudgetTrainer(Trainer):
-    """Trains a model with a budget; with `again` every epoch visits the same rows, numbered from 0."""
+    """Trains a model with a budget; every epoch numbers its rows from 0, or, unless `again`, on."""
 
     def __init__(self, model: BudgetModel, X: Any, labels: Ints, plan: Plan, *, again: bool = True) -> None:
         if plan.order == "worst":
             raise ValueError("order='worst' is not possible with a budget: rows are visited one by one.")
         self._model, self.X, self.labels, self.plan = model, model.checked(X), labels, plan
-        self.again = again
+        self.first = 0 if again else model.n_rows  # the number of the first row
 
     def epoch(self) -> Epoch:
         model, n = self._model, len(self.labels)
         order = self.plan.drawn_order(n)
         mistakes, updates = model.n_mistakes, model.n_updates
-        if self.again:
-            model.n_rows = 0
+        model.n_rows = self.first
         model.visit_rows(self.X, self.labels, order)
         return epoch_of(model, mistakes, updates)
 

@@ -238,7 +238,8 @@ class ConjunctionTrainer(KernelTrainer):
         run.consistent = all(self.is_right(row) for row in range(n))
         strict = run.consistent and all(self.is_right(row, strictly=True) for row in range(n))
         run.verdict = "separated" if strict or (run.consistent and self.bias) else "undecided"
-        run.margin = self._margin(lift=run.consistent and not strict and self.bias)
+        lift = run.consistent and not strict and self.bias
+        run.margin, run.witness_is = self._margin(lift=lift), "lifted" if lift else "last"
 
     def _margin(self, *, lift: bool) -> float:
         """The smallest d/‖w‖ of all rows and columns; infinite if float64 cannot hold it."""

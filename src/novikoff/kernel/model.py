@@ -13,6 +13,7 @@ from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
 from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.function import kernel_values
 from novikoff.kernel.kernels import PrecomputedKernel
 from novikoff.kernel.settings import Fitted
 from novikoff.modelfile import checks
@@ -106,6 +107,13 @@ class KernelModel(RowModel):
     def places_and_scores(self, X: Any, n_jobs: int | None = None) -> tuple[Ints, Floats]:
         scores = kernel_settings.scores(self.dual, self._rows(X), self.predict_with, n_jobs)
         return self.dual.winners(scores), scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def K(self, a: Any, b: Any) -> Any:
+        """The kernel: a number for two rows, a matrix for two blocks of rows; scaled as in training.
+
+        With a bias it includes the 1 of the bias.
+        """
+        return kernel_values(self.dual.kernel, a, b, None if self.scaling is None else self._rows)
 
     def _rows(self, X: Any) -> Any:
         X = read_matrix(self._matrix(X))

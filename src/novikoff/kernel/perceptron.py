@@ -20,6 +20,7 @@ from novikoff.data.sources.source import Source
 from novikoff.kernel import budget_streaming
 from novikoff.kernel import settings as kernel_settings
 from novikoff.kernel.dual_model import DualModel
+from novikoff.kernel.function import kernel_values
 from novikoff.kernel.kernels import BY_NAME, Indices, PrecomputedKernel
 from novikoff.kernel.model import KernelModel
 from novikoff.kernel.settings import Fitted, KernelSettings, parameters_learned_with
@@ -82,7 +83,8 @@ class KernelPerceptron(RowClassifier):
         Over all calls, counted per class unless classes are joint.
     converged_, verdict_ : bool, str
         Whether the last epoch made no update, or with order='worst' ended because no row needed one;
-        "separated" if every row lies strictly on its own side.
+        "separated" if every row lies strictly on its own side. Both are about the last weights; votes and
+        means may still err.
     radius_, log2_radius_ : float
         R = max √K(x, x) over all rows given, times √2 if classes are joint, and its logarithm.
     margin_, margin_upper_ : float
@@ -444,6 +446,17 @@ class KernelPerceptron(RowClassifier):
             KERNEL_PARAMETERS["predict_with"].check(self.predict_with)
             scores = self._score(kernel_settings.scores(self._dual, X, self.predict_with, self.n_jobs))
             return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def K(self, a: Any, b: Any) -> Any:
+        """The kernel of the fitted model: a number for two rows, a matrix for two blocks of rows.
+
+        With `fit_intercept` it includes the 1 of the bias. `novikoff.KernelFunction` needs no model.
+
+        >>> model = KernelPerceptron("poly", degree=2, gamma=1).fit([[1.0], [-1.0], [0.0]], [0, 0, 1])
+        >>> model.K([2.0], [3.0]), model.K([[2.0], [0.0]], [[3.0]]).tolist()
+        (49.0, [[49.0], [1.0]])
+        """
+        return kernel_values(self._fitted("K").kernel, a, b)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -67,5 +67,6 @@ def summarize(
         assumed="" if model.kernel.is_known or indefinite else GIVEN_DEFINITE,
         predicts=WAYS[way],
         way=way,
+        apart=parts > 1,
     )
     return report_of(run, figures, name, order)

@@ -41,7 +41,7 @@ def judge(trainer: DualTrainer, run: Run) -> None:
         lift = _lift(trainer, found)
         lifted = _smallest(trainer, lift)
         if lifted.strict:
-            found = lifted
+            found, run.witness_is = lifted, "lifted"
             moves = sum((u.move for u in trainer.updates), trainer.earlier.moves.sum(axis=0))
             offset = Fraction(trainer.earlier.kernel.offset)
             for c, (up, count) in enumerate(zip(map(Fraction, lift.tolist()), moves.tolist(), strict=True)):

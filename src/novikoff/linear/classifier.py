@@ -139,7 +139,7 @@ class PerceptronClassifier(RowClassifier):
         self._set_run(model, run)
         if run.interrupted:
             raise KeyboardInterrupt
-        self._warn_unless_separated()
+        self._warn_unless_separated(4)
 
     def _set_run(self, model: Model, run: Run) -> None:
         self._model, self._run = model, run
@@ -176,6 +176,12 @@ class PerceptronClassifier(RowClassifier):
         """
         return margin_upper(self._fitted("margin_upper_"), self._run)
 
+    @property
+    def witness_(self) -> tuple[Floats, Floats] | None:
+        """What `verdict_` is about where it is 'separated': not always the weights that predict."""
+        self._fitted("witness_")
+        return self._run.witness
+
     def _fitted(self, name: str) -> Model:
         model = vars(self).get("_model")
         if model is None:
@@ -185,8 +191,11 @@ class PerceptronClassifier(RowClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def _warn_unless_separated(self) -> None:
-        """Warn once that what predicts errs on rows that may be separable."""
+    def _warn_unless_separated(self, level: int = 3) -> None:
+        """Warn once that what predicts errs on rows that may be separable.
+
+        The caller of `fit_source` is at level 3, that of `fit`, which calls `_finish`, at 4.
+        """
         run = self._run
         done = run.consistent or (run.verdict == "separated" and run.witness_is != "found")
         proved = run.verdict == "inseparable" and self.max_epochs == AUTO
@@ -202,7 +211,7 @@ class PerceptronClassifier(RowClassifier):
         if not self.average:
             advice.append("average=True for a steadier model")
         advice.append(ASK)
-        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=4)
+        warnings.warn(not_separated(run, advice), ConvergenceWarning, stacklevel=level)
 
     def _early(self) -> bool:
         return bool(getattr(self, "early_stopping", False)) or self.callback is not None

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import names_of
 from novikoff.data.named_rows import NamedRows
-from novikoff.data.scaling import Scaling
+from novikoff.data.scaling import Scaling, scaled
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
 from novikoff.parameters.common import AUTO
@@ -21,6 +21,7 @@ from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
 
 if TYPE_CHECKING:
+    from novikoff.data.sources.source import Source
     from novikoff.proof.certificates import Certificate
 
 
@@ -110,17 +111,35 @@ class LinearClassifier(PerceptronClassifier):
         return np.array_equal(coef, own[0]) and np.array_equal(intercept, own[1])
 
     # -- where a fit starts --------------------------------------------------------------------------
+    def _continued_source(self, source: Source, classes: list[Any] | None) -> Model:
+        """The model of the last fit, to go on with a source."""
+        if not hasattr(self, "features_") or source.features is not self.features_:
+            raise ValueError(
+                "warm_start continues with the columns of the last fit: open the source with "
+                "open_source(..., features=model.features_), or fit a clone."
+            )
+        if classes is not None and classes != self.classes_.tolist():
+            raise ValueError(
+                f"warm_start continues a fit of the classes {self.classes_.tolist()}, not {classes}: "
+                "fit a clone."
+            )
+        self._check_same_settings()
+        return self._model
+
     def _continued(self, X: Any, classes: Any) -> Model:
         if X.shape[1] != self.n_features_in_ or not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start continues a fit of {self.n_features_in_} features and classes "
                 f"{list(self.classes_)}, but now there are {X.shape[1]} and {list(classes)}: fit a clone."
             )
+        self._check_same_settings()
+        return self._model
+
+    def _check_same_settings(self) -> None:
         if Settings.of(self) != self._model.settings:
             raise ValueError(
                 "warm_start cannot change the rule, bias or averaging of the previous fit: fit a clone."
             )
-        return self._model
 
     def _init(self, coef: Any, intercept: Any, n_classes: int, d: int) -> tuple[Floats, Floats] | None:
         if coef is None and intercept is None:
@@ -159,7 +178,7 @@ class LinearClassifier(PerceptronClassifier):
 
     def _scaled(self, X: Any) -> Any:
         """The rows that the weights are for."""
-        return X if self._scaling is None else self._scaling.of(X)
+        return scaled(X, self._scaling)
 
     # -- weights -------------------------------------------------------------------------------------
     @property
@@ -177,11 +196,6 @@ class LinearClassifier(PerceptronClassifier):
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
         self._assign(self._pair("intercept_")[0], value)
-
-    @property
-    def witness_(self) -> tuple[Floats, Floats] | None:
-        self._fitted("witness_")
-        return self._run.witness
 
     @property
     def predicts_with_(self) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from novikoff import _core
 from novikoff.data import state as data_state
+from novikoff.data.scaling import scaled
 from novikoff.data.sources.features import Features
 from novikoff.data.zero_tables import Indices
 from novikoff.modelfile import checks
@@ -145,7 +146,7 @@ class LinearModel(RowModel):
 
     def _rows(self, X: Any) -> Any:
         X = self._matrix(X)
-        return X if self.scaling is None else self.scaling.of(X)
+        return scaled(X, self.scaling)
 
     # -- files
     def _learned_state(self) -> dict[str, checks.State]:

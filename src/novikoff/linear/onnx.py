@@ -22,20 +22,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.data.sources.columns import TableFeatures
 from novikoff.linear.model import LinearModel
+from novikoff.linear.onnx_graph import Graph, double, int64
+from novikoff.linear.onnx_inputs import columns_input, matrix_input
 from novikoff.training.weights import Floats
 
-OPSET, IR_VERSION = 17, 8  # no newer than the operators need, so that older runtimes read it
+INPUTS = ("columns", "matrix")
 COVERED = 96  # bits below the largest value of a row that the digits cover; 53 suffice for equal sizes
 
 
-def to_onnx(linear: LinearModel) -> Any:
-    """An `onnx.ModelProto` with the input ``X`` and the outputs ``label`` and ``scores``.
+def to_onnx(linear: LinearModel, *, inputs: str | None = None, float32: bool = False) -> Any:
+    """An `onnx.ModelProto` with the outputs ``label`` and ``scores``.
 
-    ``X`` is double, (n, features): the columns of the model's features before scaling, which is part of the
-    graph. ``label`` is int64 if all labels are whole numbers, else string or double. ``scores`` is double,
-    (n,) for two classes and (n, classes) for more, correct to a few units in the last place and always with
-    the exact sign.
+    ``label`` is int64 if all labels are whole numbers, else string or double. ``scores`` is double, (n,) for
+    two classes and (n, classes) for more, correct to a few units in the last place and always with the exact
+    sign.
 
     The label is exact, also on ties: a score of exactly 0 predicts the second of two classes; of several
     classes with the highest score the lowest wins. This holds for rows of finite values below 2^900 whose
@@ -43,26 +45,43 @@ def to_onnx(linear: LinearModel) -> Any:
     size; beyond that the error is below 2^−90·max|x|·max|w|. Rows scaled to norm 1 are exact up to the
     rounding of the norm.
 
+    Parameters
+    ----------
+    linear : LinearModel
+    inputs : {"columns", "matrix"}, optional
+        "columns": one input per column, of shape (n,), with the column's name. A category is a string, where
+        "" means missing and an unknown one counts for nothing, as for novikoff; blanks around it must have
+        been removed. A number is a double, where NaN means missing. Columns of words or times are refused.
+        "matrix": one input ``X`` of shape (n, features), with one value per feature of the model. Default:
+        "columns" for a model of a table, otherwise "matrix". Scaling is part of the graph in both.
+    float32 : bool
+        Take numbers as float32; they are converted to double, which is exact, before anything else.
+
     Examples
     --------
     >>> from novikoff import Perceptron
     >>> from novikoff.linear.onnx import to_onnx
     >>> model = Perceptron(order="cyclic").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
     >>> proto = to_onnx(model.to_linear())
-    >>> [output.name for output in proto.graph.output]
-    ['label', 'scores']
+    >>> [each.name for each in (*proto.graph.input, *proto.graph.output)]
+    ['X', 'label', 'scores']
     """
     try:
         import onnx  # noqa: F401
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'novikoff[onnx]'") from None
-    graph = _Graph()
-    x = _scaled(graph, "X", linear.scaling, linear.model.n_features)
+    if inputs is None:
+        inputs = "columns" if isinstance(linear.features, TableFeatures) else "matrix"
+    elif inputs not in INPUTS:
+        raise ValueError(f"inputs={inputs!r} is not possible: expected one of {', '.join(INPUTS)}.")
+    graph = Graph(float32=float32)
+    x = (columns_input if inputs == "columns" else matrix_input)(graph, linear.features)
+    x = _scaled(graph, x, linear.scaling, linear.model.n_features)
     scores, index = _decide(graph, x, *linear.weights())
     labels = _labels(linear.classes)
     graph.add("Gather", [graph.constant(labels), index], "label")
     graph.add("Identity", [scores], "scores")
-    return graph.model(linear.model.n_features, labels, len(linear.classes))
+    return graph.model(labels, len(linear.classes))
 
 
 def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -99,60 +118,7 @@ def weight_digits(weights: Floats, beta: int) -> tuple[list[Floats], int]:
 
 
 # ---- the graph ---------------------------------------------------------------------------------------
-class _Graph:
-    """Nodes and constants, in order of creation."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def add(self, operator: str, inputs: list[str], name: str = "", **attributes: Any) -> str:
-        from onnx import helper
-
-        name = name or f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
-
-    def split(self, value: str, parts: int, axis: int) -> list[str]:
-        from onnx import helper
-
-        if parts == 1:
-            return [value]
-        names = [f"split_{len(self.nodes)}_{k}" for k in range(parts)]
-        self.nodes.append(helper.make_node("Split", [value], names, axis=axis))
-        return names
-
-    def constant(self, value: Any) -> str:
-        from onnx import numpy_helper
-
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def model(self, n_features: int, labels: npt.NDArray[Any], n_classes: int) -> Any:
-        from onnx import TensorProto, checker, helper
-
-        kind = {"i": TensorProto.INT64, "f": TensorProto.DOUBLE, "O": TensorProto.STRING}[labels.dtype.kind]
-        shape: list[str | int | None] = ["n"] if n_classes == 2 else ["n", n_classes]
-        graph = helper.make_graph(
-            self.nodes,
-            "novikoff",
-            [helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", n_features])],
-            [
-                helper.make_tensor_value_info("label", kind, ["n"]),
-                helper.make_tensor_value_info("scores", TensorProto.DOUBLE, shape),
-            ],
-            self.constants,
-        )
-        opset = helper.make_opsetid("", OPSET)
-        model = helper.make_model(
-            graph, producer_name="novikoff", opset_imports=[opset], ir_version=IR_VERSION
-        )
-        checker.check_model(model, full_check=True)
-        return model
-
-
-def _scaled(graph: _Graph, x: str, scaling: Any, n_features: int) -> str:
+def _scaled(graph: Graph, x: str, scaling: Any, n_features: int) -> str:
     """x after the model's scaling, by the same operations."""
     if scaling is None:
         return x
@@ -172,7 +138,7 @@ def _scaled(graph: _Graph, x: str, scaling: Any, n_features: int) -> str:
     raise ValueError(f"the scaling {facts['kind']!r} has no ONNX form")
 
 
-def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str, str]:
+def _decide(graph: Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str, str]:
     """The names of the scores and of the class index."""
     weights = np.vstack([coef.T, intercept])  # the bias is the weight of a column of ones
     beta, n_digits = plan_digits(len(weights))
@@ -188,7 +154,7 @@ def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str
         row = graph.add("Sub", [row, digits[-1][1]])
     digits.append((n_digits - 1, row))  # the remainder, nearly always 0: the fraction of the last digit
     whole = graph.constant(np.hstack(planes).astype(np.float32))  # digits have at most 24 bits
-    whole = graph.add("Cast", [whole], to=_double())
+    whole = graph.add("Cast", [whole], to=double())
     sums: list[list[str]] = [[] for _ in range(n_digits + len(planes) - 1)]
     for i, digit in digits:
         products = graph.add("MatMul", [digit, whole])
@@ -209,10 +175,10 @@ def _decide(graph: _Graph, x: str, coef: Floats, intercept: Floats) -> tuple[str
         return scores, _largest(graph, totals)
     only = graph.constant(np.array([1]))
     positive = graph.add("GreaterOrEqual", [graph.add("Squeeze", [value, only]), graph.constant(0.0)])
-    return graph.add("Squeeze", [scores, only]), graph.add("Cast", [positive], to=_int64())
+    return graph.add("Squeeze", [scores, only]), graph.add("Cast", [positive], to=int64())
 
 
-def _unit_rows(graph: _Graph, x: str) -> tuple[str, str]:
+def _unit_rows(graph: Graph, x: str) -> tuple[str, str]:
     """The rows divided by the smallest power of two that no value exceeds, and that power, (n, 1).
 
     Rump, Ogita and Oishi (2008): with q = 2^53·m, (q + m) − q is that power, or 0 if m itself is one.
@@ -224,14 +190,14 @@ def _unit_rows(graph: _Graph, x: str) -> tuple[str, str]:
     return graph.add("Div", [x, power]), power
 
 
-def _sum(graph: _Graph, parts: list[str]) -> str:
+def _sum(graph: Graph, parts: list[str]) -> str:
     total = parts[0]
     for part in parts[1:]:
         total = graph.add("Add", [total, part])
     return total
 
 
-def _largest(graph: _Graph, digits: list[str]) -> str:
+def _largest(graph: Graph, digits: list[str]) -> str:
     """The lowest class with the highest score: the candidates are narrowed down digit by digit."""
     lost = graph.constant(-np.inf)
     racing = ""
@@ -239,16 +205,4 @@ def _largest(graph: _Graph, digits: list[str]) -> str:
         shown = graph.add("Where", [racing, digit, lost]) if racing else digit
         best = graph.add("ReduceMax", [shown], axes=[1], keepdims=1)
         racing = graph.add("Equal", [shown, best])
-    return graph.add("ArgMax", [graph.add("Cast", [racing], to=_int64())], axis=1, keepdims=0)
-
-
-def _double() -> int:
-    from onnx import TensorProto
-
-    return int(TensorProto.DOUBLE)
-
-
-def _int64() -> int:
-    from onnx import TensorProto
-
-    return int(TensorProto.INT64)
+    return graph.add("ArgMax", [graph.add("Cast", [racing], to=int64())], axis=1, keepdims=0)

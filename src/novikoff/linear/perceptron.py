@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import KW_ONLY
 from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
 
 from novikoff.data.labels import StreamClasses, as_text
 from novikoff.data.scaling import Scaling
 from novikoff.data.sources.source import Source
+from novikoff.linear.dual import Dual, dual_of
 from novikoff.linear.estimator import LinearClassifier
 from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
 from novikoff.parameters.parameter import DEFAULT, with_parameters
@@ -164,7 +169,7 @@ class Perceptron(LinearClassifier):
             return self
 
     def fit_source(self, source: Source, classes: Any = None) -> Self:
-        """Learn from files of any size, block by block.
+        """Learn from files of any size, block by block; with `warm_start`, on from the end of the last fit.
 
         Every epoch reads the source again: with `order="riffle"` at many places at once, after a pass that
         finds all columns and classes, and otherwise in its own order. The weights equal those of "riffle" or
@@ -176,7 +181,7 @@ class Perceptron(LinearClassifier):
         ----------
         source : Source
             The result of `novikoff.open_source`. Its features are kept as `features_`: open other files for
-            this model with ``open_source(path, features=model.features_)``.
+            this model with ``open_source(path, features=model.features_)``, also to go on with `warm_start`.
         classes : list of labels, optional
             All classes, in the order that decides ties. By default they are found and sorted.
 
@@ -199,11 +204,14 @@ class Perceptron(LinearClassifier):
             weight = self.class_weight
             if isinstance(weight, dict):
                 weight = {as_text(label): float(value) for label, value in weight.items()}
-            declared = None if classes is None else list(classes)
+            start, declared = None, None if classes is None else list(classes)
+            if self.warm_start and self.__sklearn_is_fitted__():
+                start = streaming.Start(self._continued_source(source, declared), self._scaling)
+            known = StreamClasses(declared) if start is None else StreamClasses.of_model(self.classes_)
             order = "riffle" if self.order == "riffle" else "cyclic"
             plan, settings = Plan.of(self, order=order, ask=ask), Settings.of(self)
             learned = streaming.fit(
-                *(source, StreamClasses(declared), settings, plan), class_weight=weight, scale=self.scale
+                *(source, known, settings, plan), class_weight=weight, scale=self.scale, start=start
             )
             self._set_source(source.features, learned.model.n_features, learned.classes)
             self._scaling = learned.scaling
@@ -236,6 +244,65 @@ class Perceptron(LinearClassifier):
     def scaling_(self) -> Scaling | None:
         self._fitted("scaling_")
         return self._scaling
+
+    # -- the dual form -------------------------------------------------------------------------------
+    def dual(self, X: Any, y: Any, sample_weight: Any = None, *, averaged: bool | None = None) -> Dual:
+        """α of the last fit: the weights as a sum over the rows, w = Σ α_i·y_i·x_i.
+
+        Where columns were learned with factors s (`scale_`), w are the weights of the rows s·x, and `coef_`
+        is s²·Σ α_i·y_i·x_i.
+
+        The fit is run again with its updates recorded, so its rows, labels and weights must be given, and
+        `random_state` must be a number (or the order "cyclic" or "worst"). x is the row that was learned:
+        scaled, if the fit scaled rows; with `scale='auto'` see `Dual.factors`.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as given to `fit`
+        averaged : bool, optional
+            Whether the averaged weights are asked for, or the last ones; by default those that predict.
+
+        Raises
+        ------
+        ValueError
+            When the fit cannot be repeated, or gives other weights; and for rules with variances, whose
+            weights are not such a sum.
+
+        Examples
+        --------
+        >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+        >>> y = [-1, 1, 1, -1, -1, 1]
+        >>> model = Perceptron(fit_intercept=False, order="cyclic").fit(X, y)
+        >>> found = model.dual(X, y)
+        >>> found.alpha.tolist(), found.mistakes_by_class
+        ([1.0, 0.0, 1.0, 0.0, 1.0, 0.0], {-1: 2, 1: 1})
+        """
+        with turns_of(self).reading:
+            own = self._fitted("dual")
+            if own.settings.has_variances:
+                raise ValueError(f"the weights of the rule {self.rule!r} are no sum of multiples of rows.")
+            if self.warm_start or self.early_stopping:
+                raise ValueError("a fit with warm_start or early_stopping cannot be repeated from its rows.")
+            repeats = isinstance(self.random_state, numbers.Integral) or self.order in ("cyclic", "worst")
+            if not repeats:
+                raise ValueError(
+                    f"the order {self.order!r} was drawn at random: fit with a number as random_state."
+                )
+            other = clone(self).set_params(callback=None, verbose=0)
+            raw = other._to_learn(X)
+            X, classes, labels, weights = other._read_all(raw, y, sample_weight)
+            X = other._measured(raw, X, weights)
+            plan = Plan.of(other, record_updates=True, ask=ask)
+            model, _ = training.fit(
+                *(X, labels, len(classes), own.settings, plan), weights=weights, scale=self.scale
+            )
+            pairs = zip(model.coef(averaged=False), own.coef(averaged=False), strict=True)
+            if not all(np.array_equal(a, b) for a, b in pairs):
+                raise ValueError("the fit gives other weights: X and y must be those that it was given.")
+            averaged = own.averages if averaged is None else averaged
+            if averaged and not own.settings.average:
+                raise ValueError("the model has no averaged weights: fit with average=True.")
+            return dual_of(model, labels, classes.tolist(), averaged=averaged)
 
     # -- predicting ----------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:

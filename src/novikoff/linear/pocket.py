@@ -67,8 +67,10 @@ class Pocket(PerceptronClassifier):
         ratchet) and its run.
     converged_ : bool
         The pocket makes no error or, without the ratchet, an epoch passed without an update.
-    verdict_, margin_, margin_upper_ : str and floats
+    verdict_, witness_, margin_, margin_upper_ : str, pair of arrays or None, and floats
         Of the weights in the pocket, as in `Perceptron`.
+    scale_ : array of shape (n_features,), or None
+        As in `Perceptron`.
     training_errors_ : int
         The same as `n_errors_`.
     classes_, n_features_in_, feature_names_in_

@@ -58,7 +58,9 @@ class VotedPerceptron(PerceptronClassifier):
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn. The second of two classes is +1.
     n_epochs_, n_updates_, n_mistakes_, converged_, verdict_, radius_, margin_, margin_upper_, history_
-        Of the run and its last weights, as in `Perceptron`.
+        Of the run and its last weights, as in `Perceptron`; votes and means may still err.
+    witness_, scale_ : (coef, intercept) or None, and array or None
+        As in `Perceptron`.
     training_errors_ : int or None
         The number of wrong training rows under the `predict_with` of the fit; None if 'voted' would take
         long: then the report has the errors on a sample of these rows.

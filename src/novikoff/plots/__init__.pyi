@@ -1,9 +1,15 @@
 from novikoff.plots.boundary import BoundaryDisplay as BoundaryDisplay
+from novikoff.plots.cosine import CosineDisplay as CosineDisplay
+from novikoff.plots.experiment import ExperimentDisplay as ExperimentDisplay
+from novikoff.plots.frames import FramesDisplay as FramesDisplay
+from novikoff.plots.half_space import HalfSpaceDisplay as HalfSpaceDisplay
+from novikoff.plots.majority import MajorityDisplay as MajorityDisplay
 from novikoff.plots.margins import MarginHistogramDisplay as MarginHistogramDisplay
 from novikoff.plots.mistakes import MistakesDisplay as MistakesDisplay
 from novikoff.plots.orders import OrderDisplay as OrderDisplay
 from novikoff.plots.panels import DiagnosisDisplay as DiagnosisDisplay
 from novikoff.plots.sandwich import SandwichDisplay as SandwichDisplay
+from novikoff.plots.update import UpdateDisplay as UpdateDisplay
 from novikoff.plots.visits import VisitsDisplay as VisitsDisplay
 from novikoff.plots.votes import VotesDisplay as VotesDisplay
 from novikoff.plots.ways import WaysDisplay as WaysDisplay

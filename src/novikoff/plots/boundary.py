@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff.outward import count_text
+from novikoff.plots.plane import axis_names, unnamed
 from novikoff.plots.style import (
     INK,
     RED,
@@ -54,6 +55,8 @@ class BoundaryDisplay:
         (m, n_classes). Then only the regions and the curves between them are shown, without w and strip.
     sizes : array of n numbers ≥ 0, optional
         The size of each row's ring, instead of `updates`: Σ|α| of a kernel model.
+    names : pair of str, optional
+        Of the axes; by default the names of a frame's columns.
 
     Attributes
     ----------
@@ -83,7 +86,9 @@ class BoundaryDisplay:
         updates: Counts | None = None,
         score: Callable[[Floats], Any] | None = None,
         sizes: Any = None,
+        names: Any = None,
     ) -> None:
+        self.names = axis_names(names, X)
         self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
         self.score, self.updates = score, updates
         self.alpha = None if sizes is None else np.asarray(sizes, dtype=np.float64)
@@ -122,10 +127,9 @@ class BoundaryDisplay:
             sizes = None
             if places.max(initial=-1) < len(labels):
                 sizes = np.bincount(places, weights=alpha, minlength=len(labels))
-            X = in_the_plane(X)
-            return cls(X, labels, estimator.classes_, score=estimator.decision_function, sizes=sizes).plot(
-                ax, **options
-            )
+            score, names = unnamed(estimator.decision_function), axis_names(X, estimator)
+            own = cls(X, labels, estimator.classes_, score=score, sizes=sizes, names=names)
+            return own.plot(ax, **options)
         coef, intercept = estimator.coef_, estimator.intercept_
         coef = coef.toarray() if hasattr(coef, "toarray") else coef
         labels = label_indices(y, estimator.classes_)
@@ -135,7 +139,8 @@ class BoundaryDisplay:
         elif hasattr(estimator, "update_support_"):
             rows = estimator.support_[estimator.update_support_]
             updates = np.bincount(rows, minlength=len(labels)) if rows.max(initial=-1) < len(labels) else None
-        shown = cls(X, labels, estimator.classes_, coef, intercept, updates=updates)
+        names = axis_names(X, estimator)
+        shown = cls(X, labels, estimator.classes_, coef, intercept, updates=updates, names=names)
         return shown.plot(ax, **options)
 
     @classmethod
@@ -146,7 +151,8 @@ class BoundaryDisplay:
         coef, last = (w[:, :-1], trace.bias * w[:, -1]) if trace.bias else (w, np.zeros(len(w)))
         labels = label_indices(y, classes)
         updates = np.bincount(trace.example, minlength=len(labels))
-        return cls(X, labels, classes, coef, last, updates=updates).plot(ax, **options)
+        names = axis_names(X, trace)
+        return cls(X, labels, classes, coef, last, updates=updates, names=names).plot(ax, **options)
 
     # -- drawing
     def plot(
@@ -174,7 +180,7 @@ class BoundaryDisplay:
             caption = f"wrong now ({len(at):,})"
             ax.scatter(at[:, 0], at[:, 1], marker="x", c=INK, s=48, linewidths=1.4, zorder=5, label=caption)
         to_one_scale(ax, xlim, ylim)
-        ax.set(xlabel="$x_1$", ylabel="$x_2$")
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
         if legend:
             legend_above(ax)
         self.ax_, self.figure_ = ax, ax.figure

@@ -17,7 +17,7 @@ from novikoff.plots.style import need_matplotlib
 from novikoff.plots.ways import WaysDisplay
 
 if TYPE_CHECKING:
-    from novikoff.theory.diagnosis import Diagnosis
+    from novikoff.theory.findings import Diagnosis
 
 Draw = Callable[[Any], object]
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from novikoff.plots.plane import axis_names, unnamed
 from novikoff.plots.style import (
     INK,
     colour,
@@ -45,11 +46,14 @@ class VotesDisplay:
             raise TypeError(
                 f"{type(estimator).__name__} has no votes: fit a VotedPerceptron, which has all three ways."
             )
+        self.names = axis_names(X, estimator)
         self.X, self.y = in_the_plane(X), np.asarray(y)
         self.classes = list(estimator.classes_)
         self.labels = label_indices(y, estimator.classes_)
         self.ways = {way: self._predicting(estimator, way) for way in WAYS}
-        self.errors_ = {w: int(np.count_nonzero(m.predict(X) != self.y)) for w, m in self.ways.items()}
+        self.errors_ = {
+            w: int(np.count_nonzero(unnamed(m.predict)(X) != self.y)) for w, m in self.ways.items()
+        }
 
     @staticmethod
     def _predicting(estimator: Any, way: str) -> Any:
@@ -86,9 +90,9 @@ class VotesDisplay:
             to_one_scale(ax, xlim, ylim)
             wrong = self.errors_[way]
             ax.set_title(f"{way}: {wrong:,} of {len(self.y):,} rows wrong", fontsize="medium")
-            ax.set_xlabel("$x_1$")
+            ax.set_xlabel(self.names[0])
         self.axes_ = np.ravel(axes)
-        self.axes_[0].set_ylabel("$x_2$")
+        self.axes_[0].set_ylabel(self.names[1])
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         if legend:
             handles, names = self.ax_.get_legend_handles_labels()
@@ -103,7 +107,7 @@ class VotesDisplay:
         shape = len(side[1]), len(side[0])
         options: dict[str, Any] = {"shading": "nearest", "rasterized": True, "zorder": 0, "linewidth": 0}
         if len(self.classes) == 2:
-            scores = model.decision_function(points).reshape(shape)
+            scores = unnamed(model.decision_function)(points).reshape(shape)
             shades = LinearSegmentedColormap.from_list("votes", [colour(0), "white", colour(1)])
             shown = scores if way == "voted" else np.where(scores >= 0, 1.0, -1.0)
             ax.pcolormesh(*side, shown, cmap=shades, vmin=-1, vmax=1, alpha=0.35, **options)
@@ -112,7 +116,7 @@ class VotesDisplay:
                     *side, np.where(scores >= 0, 1.0, -1.0), [0.0], colors=INK, linewidths=1.4, zorder=1
                 )
             return
-        best = label_indices(model.predict(points), self.classes).reshape(shape)
+        best = label_indices(unnamed(model.predict)(points), self.classes).reshape(shape)
         regions = ListedColormap([colour(k) for k in range(len(self.classes))])
         ax.pcolormesh(
             *side, best, cmap=regions, vmin=-0.5, vmax=len(self.classes) - 0.5, alpha=0.18, **options

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any, Self
 
-from novikoff.plots.style import BLUE, GREY, INK, new_axes, plain
+from novikoff.plots.style import BLUE, GREY, INK, legend_above, new_axes, plain
 
 
 class WaysDisplay:
-    """The error rate of each way on held-out rows, with its standard error.
+    """The mean error rate of each way on held-out rows, with its standard error.
 
     Parameters
     ----------
@@ -46,34 +46,27 @@ class WaysDisplay:
         ax.errorbar(rates, at, xerr=doubts, fmt="o", color=BLUE, ms=7, capsize=3, lw=1.4)
         top = max(r + d for r, d in zip(rates, doubts, strict=True))
         end = max(top * 1.12, 0.01)
-        for rate, height in zip(rates, at, strict=True):
-            side = "left" if rate < 0.05 * end else "center"  # does not cover the names
+        for rate, doubt, height in zip(rates, doubts, at, strict=True):
+            side = "left" if rate < 0.1 * end else "center"  # does not cover the names
+            side = "right" if rate > 0.9 * end else side
             ax.annotate(
-                f"{rate:.2f} %",
+                f"{rate:.2f} ± {doubt:.2f} %",
                 (rate, height),
                 (0, 7),
                 textcoords="offset points",
                 ha=side,
                 fontsize="x-small",
+                zorder=5,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
             )
         if self.guess is not None and 100 * self.guess < 1.5 * end:
-            ax.axvline(100 * self.guess, color=INK, lw=1, ls="--")
-            caption = "always the most frequent class"
-            ax.annotate(
-                caption,
-                (100 * self.guess, 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(-3, -3),
-                textcoords="offset points",
-                ha="right",
-                va="top",
-                rotation=90,
-                fontsize="x-small",
-            )
+            caption = f"always the most frequent class: {100 * self.guess:.2f} %"
+            ax.axvline(100 * self.guess, color=INK, lw=1, ls="--", label=caption)
+            legend_above(ax)
             end = max(end, 105 * self.guess)
         ax.set_yticks(at, [textwrap.fill(name, 22) for name in names], fontsize="small")
         ax.set_ylim(-0.5, len(names) - 0.4)
-        ax.set(xlabel="errors, % of the held-out rows (bar: standard error)", xlim=(0, end))
+        ax.set(xlabel="errors, % of the held-out rows (mean ± standard error)", xlim=(0, end))
         plain(ax)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from novikoff.plots.plane import axis_names
 from novikoff.plots.style import (
     GREY,
     INK,
@@ -57,6 +58,7 @@ class WitnessDisplay:
     """
 
     def __init__(self, X: Any, labels: Any, classes: Any, rows: Any, weights: Any, lifted: bool) -> None:
+        self.names = axis_names(X)
         self.X, self.labels, self.classes = in_the_plane(X), np.asarray(labels), list(classes)
         if len(self.classes) != 2:
             raise ValueError(
@@ -138,11 +140,16 @@ class WitnessDisplay:
             *self.common_, marker="*", s=190, c=INK, edgecolors="white", lw=0.8, zorder=6, label=caption
         )
         to_one_scale(ax, *window(np.concatenate([Z, self.common_[None]])))
-        ax.set(xlabel="$x_1$" if self.lifted else "$y\\,x_1$", ylabel="$x_2$" if self.lifted else "$y\\,x_2$")
+        axes = self.names if self.lifted else [self._signed(name) for name in self.names]
+        ax.set(xlabel=axes[0], ylabel=axes[1])
         if legend:
             legend_above(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    @staticmethod
+    def _signed(name: str) -> str:
+        return f"$y\\,{name[1:]}" if name.startswith("$") else f"$y$ · {name}"
 
     @staticmethod
     def _hull(ax: Any, points: Floats, shade: str, dash: str) -> None:

@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import in_order, is_sparse
 from novikoff.proof.problem import Problem
 from novikoff.proof.quick import Question
-from novikoff.proof.sparse_rows import SparseRows
 from novikoff.proof.verdicts import Separable
 from novikoff.training.run import Proof
 from novikoff.training.weights import Floats, Ints
@@ -43,12 +40,9 @@ def ask(
     >>> proof.is_possible, proof.pairs.tolist(), proof.weights, proof.consistent
     (False, [0, 1], (1, 1), False)
     """
-    X = SparseRows.of(X) if is_sparse(X) else X
     problem = Problem(X, labels, np.arange(n_classes), math.sqrt(bias_square), None)
     if factors is not None:
         problem, start = problem.scaled(factors), (start[0] / factors, start[1])
-    if is_sparse(X) and not problem.is_moderate:  # rare: sizes for which SciPy's matrices are needed
-        problem = replace(problem, X=in_order(X.to_scipy()))
     answer = Question(problem, ties).ask(epochs, start=start)
     if answer is None:
         return None
@@ -57,6 +51,5 @@ def ask(
     if answer.coef.dtype == object:  # integers that no float is precise enough for
         return None
     coef = answer.coef.astype(float)
-    return Proof(
-        True, coef if factors is None else coef * factors, answer.intercept.astype(float), consistent=True
-    )
+    coef = coef if factors is None else coef * factors
+    return Proof(True, coef, answer.intercept.astype(float), consistent=True)

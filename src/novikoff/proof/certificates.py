@@ -11,6 +11,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from novikoff.proof.problem import Pairs, Problem, read_problem
 from novikoff.proof.search import Watch
 from novikoff.proof.separability import decide
 from novikoff.proof.verdicts import Inseparable, Separable
+from novikoff.shown import Shown
 from novikoff.training.run import Run
 from novikoff.training.weights import Floats, Scorer
 
@@ -45,8 +47,8 @@ TINY = 2.0**-900  # smaller margins are computed in integers
 DOWN = 1 - 2**-48  # covers the rounding of a quotient and two roots
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Shown):
     """Claims about labelled rows, each with its witness.
 
     Parameters
@@ -114,7 +116,13 @@ class Certificate:
         return cls(content)
 
     def __str__(self) -> str:
-        return "\n".join(self.said or [str(claim.get("claim")) for claim in self.claims])
+        return "\n".join(self._claims())
+
+    def _repr_html_(self) -> str:
+        return f"<ul>{''.join(f'<li>{escape(claim)}</li>' for claim in self._claims())}</ul>"
+
+    def _claims(self) -> list[str]:
+        return list(self.said) or [str(claim.get("claim")) for claim in self.claims]
 
 
 read_certificate = Certificate.load

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from novikoff.data.arrays import is_sparse
+from novikoff.data.arrays import is_sparse, with_arrays, with_values
 from novikoff.training.weights import Floats, Ints
 
 NONE = -5000  # the exponent of a zero: less than any other
@@ -52,15 +52,15 @@ def unit(u: Any) -> Floats:
 
 def lifted(X: Any, bias: float) -> Any:
     """(x, c) as floats, without c if it is 0."""
-    X = X.astype(np.float64)
-    if not bias:
-        return X
-    column = np.full((X.shape[0], 1), bias)
+    n, d = X.shape
     if not is_sparse(X):
-        return np.hstack([X, column])
-    import scipy.sparse as sp  # here: dense rows do without it
-
-    return sp.hstack([X, sp.csr_array(column)], format="csr")
+        X = X.astype(np.float64)
+        return np.hstack([X, np.full((n, 1), bias)]) if bias else X
+    values, indices, indptr = X.data.astype(np.float64), X.indices, X.indptr
+    if bias:
+        values, indices = np.insert(values, indptr[1:], bias), np.insert(indices, indptr[1:], d)
+        indptr, d = indptr + np.arange(n + 1, dtype=indptr.dtype), d + 1
+    return with_arrays(X, values, indices, indptr, (n, d))
 
 
 def exponents(X: Any, weights: Floats | None) -> Ints:
@@ -84,10 +84,9 @@ def folded(X: Any, weights: Floats | None, power: Any) -> Any:
     if not is_sparse(X):
         mantissa, exponent = np.frexp(X)
         return _joined(mantissa * factor[:, None], exponent + more[:, None])
-    lines, out = _lines(X), X.copy()
+    lines = _lines(X)
     mantissa, exponent = np.frexp(X.data)
-    out.data = _joined(mantissa * factor[lines], exponent + more[lines])
-    return out
+    return with_values(X, _joined(mantissa * factor[lines], exponent + more[lines]))
 
 
 def _lines(X: Any) -> Any:

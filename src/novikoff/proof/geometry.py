@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from novikoff.data.arrays import is_sparse
 from novikoff.proof import folding
 from novikoff.proof.problem import MODERATE, Problem, read_problem, row_lengths
+from novikoff.shown import Shown, table_text
 from novikoff.training.weights import Floats, Scorer
 
 
@@ -256,8 +257,8 @@ def foot(x: Any, u: Any) -> Floats:
 
 
 # ---- reductions --------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Reduction:
+@dataclass(frozen=True, repr=False)
+class Reduction(Shown):
     """The effect of a reduction on R, the margin of u and the bound (R/γ)²; and its inverse for vectors.
 
     Margins and bounds are None if no u was given.
@@ -282,11 +283,11 @@ class Reduction:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [self.name, f"  R      {self.radius_before:.6g} → {self.radius:.6g}"]
+        rows = [("R", f"{self.radius_before:.6g} → {self.radius:.6g}")]
         if self.margin is not None and self.bound is not None:
-            lines.append(f"  γ of u {self.margin_before:.6g} → {self.margin:.6g}")
-            lines.append(f"  (R/γ)² {self.bound_before:.6g} → {self.bound:.6g}")
-        return "\n".join(lines)
+            rows.append(("γ of u", f"{self.margin_before:.6g} → {self.margin:.6g}"))
+            rows.append(("(R/γ)²", f"{self.bound_before:.6g} → {self.bound:.6g}"))
+        return table_text(self.name, rows)
 
 
 def _quotient(radius: float, margin: float | None) -> float | None:
@@ -364,9 +365,9 @@ def reduce_norm(
     (101.0, 101.0)
     >>> print(reduce_norm([[10.0, 10.0], [0.0, -1.0]], [1, -1], [0.0, 1.0], fit_intercept=False)[1])
     rows to norm 1
-      R      14.1421 → 1
-      γ of u 1 → 0.707107
-      (R/γ)² 200 → 2
+      R          14.1421 → 1
+      γ of u     1 → 0.707107
+      (R/γ)²     200 → 2
     """
     problem = read_problem(X, y, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling)
     _two_classes(problem)

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import is_sparse, row_bytes, rows_of
+from novikoff.data.arrays import is_sparse, row_bytes, rows_of, some_rows
+from novikoff.data.sources.block import sorted_rows
 from novikoff.proof.problem import Pairs, Problem
 from novikoff.proof.verdicts import Inseparable, Separable
 from novikoff.training.examples import CALL_BYTES
@@ -26,6 +27,7 @@ FIRST = 64  # z that a working set begins with, and takes in after a pass, at le
 MOST = 128  # and at most
 SPREAD = 8  # powers of two that columns may differ by before each gets one of its own: no bytes do
 TOLERANCE = 0.0  # Wolfe's method goes on until rounding ends it: the last z to come in are what cancels out
+LARGEST = 500  # the power of two that weights of a pass stay below
 ORIGIN = 1e-11  # ‖w‖² relative to the longest z, squared, from which down the z may cancel out
 
 
@@ -91,7 +93,7 @@ class Hull:
         """Take z into the working set, and their products with all."""
         problem, k = self.problem, len(pairs)
         numbers, rivals = np.divmod(pairs, problem.n_classes) if problem.is_joint else (pairs, None)
-        part = problem.X[numbers]
+        part = sorted_rows(some_rows(problem.X, numbers))
         if not len(self.pairs):
             self._measure(part)
         part = self._scaled(part)
@@ -142,9 +144,7 @@ class Hull:
             return part
         if not is_sparse(part):
             return np.ldexp(part.astype(np.float64), self.powers)
-        part = part.astype(np.float64)
-        part.data = np.ldexp(part.data, self.powers[part.indices])
-        return part
+        return part._replace(data=np.ldexp(part.data.astype(np.float64), self.powers[part.indices]))
 
     @staticmethod
     def _stored(part: Any) -> int:
@@ -167,11 +167,14 @@ class Hull:
             bias[:] = sums * self.bias
         return weights, bias
 
-    def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
-        """The same vector for the columns as they are."""
+    def unscaled(self, weights: Floats, bias: Floats) -> tuple[Floats, Floats, int]:
+        """The same vector for the columns as they are, times 2^−shift, to be finite; and the shift."""
         if self.powers is None:
-            return weights, bias
-        return np.ldexp(weights, self.powers[:, None]), np.ldexp(bias, self.bias_power)
+            return weights, bias, 0
+        powers = self.powers[:, None]
+        sizes = np.where(weights == 0, 0, np.frexp(weights)[1] + powers)
+        shift = max(int(sizes.max(initial=0)) - LARGEST, 0)
+        return np.ldexp(weights, powers - shift), np.ldexp(bias, self.bias_power - shift), shift
 
     # -- passes
     def look(self, weights: Floats, bias: Floats) -> tuple[Pairs, Floats]:
@@ -235,7 +238,7 @@ class Hull:
             self.improve()
             weights, bias = self.vector()
             square = self._square(weights, bias)
-            weights, bias = self.unscaled(weights, bias)
+            weights, bias, shift = self.unscaled(weights, bias)
             size = float(self.gram.diagonal().max())
             if not square > ORIGIN * size:
                 found: Separable | Inseparable | None = self._cancelling()
@@ -246,7 +249,7 @@ class Hull:
                 found = self._separated(weights, bias, self._upper(square, size))
                 if found is not None:
                     return found
-            new = lowest[(values < square) & ~np.isin(lowest, self.pairs)]
+            new = lowest[(values < math.ldexp(square, -shift)) & ~np.isin(lowest, self.pairs)]
             if not len(new):
                 return self._cancelling()
             self.take(new)

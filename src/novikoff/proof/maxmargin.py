@@ -34,6 +34,7 @@ from novikoff.proof.minnorm import nearest
 from novikoff.proof.problem import Pairs, Problem, one_blas_thread, read_problem
 from novikoff.proof.verdicts import Separable
 from novikoff.proof.wholes import distance, margin
+from novikoff.shown import Shown
 from novikoff.training.examples import CALL_BYTES
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
@@ -53,8 +54,8 @@ SLICE = 1 << 29  # products per native call, after which Python may interrupt
 SMALL = 1 << 20  # bytes of rows below which more threads do not help
 
 
-@dataclass(frozen=True, eq=False)
-class MaxMargin:
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxMargin(Shown):
     """lower ≤ γ ≤ upper, as real numbers, with the witness of each bound."""
 
     lower: float  # the margin of u

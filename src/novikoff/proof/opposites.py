@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import is_sparse
+from novikoff.data.arrays import is_sparse, row_bytes
 from novikoff.proof.problem import CHUNK, Problem
 from novikoff.training.weights import Ints
 
@@ -50,6 +50,22 @@ def signs_of(X: Any) -> npt.NDArray[np.int8]:
             first = (part != 0).argmax(axis=1)
             signs[begin : begin + step] = np.sign(part[np.arange(len(part)), first].astype(np.float64))
     return signs
+
+
+def nonzero_rows(X: Any) -> npt.NDArray[np.int64]:
+    """The rows that are not all zeros."""
+    n, step = X.shape[0], max(CHUNK // (8 * row_bytes(X)), 1)
+    found = np.zeros(n, dtype=bool)
+    for begin in range(0, n, step):
+        end = min(begin + step, n)
+        if is_sparse(X):
+            ends = X.indptr[begin : end + 1] - X.indptr[begin]
+            stored = X.data[X.indptr[begin] : X.indptr[end]] != 0
+            before = np.concatenate([[0], np.cumsum(stored)])
+            found[begin:end] = before[ends[1:]] > before[ends[:-1]]
+        else:
+            found[begin:end] = (X[begin:end] != 0).any(axis=1)
+    return np.flatnonzero(found)
 
 
 def hashes(X: Any, signs: npt.NDArray[np.int8] | None = None) -> Words:

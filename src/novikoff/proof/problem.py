@@ -23,13 +23,22 @@ import numpy as np
 import numpy.typing as npt
 
 from novikoff import _core
-from novikoff.data.arrays import UnsortedIndices, in_order, is_sparse, raise_problem, read_matrix, rows_of
+from novikoff.data.arrays import (
+    UnsortedIndices,
+    in_order,
+    is_sparse,
+    raise_problem,
+    read_matrix,
+    rows_of,
+    some_rows,
+    with_values,
+)
 from novikoff.data.labels import Labels, number
+from novikoff.data.mapped import multiplied, picked
 from novikoff.data.targets import read_labels, read_weights
 from novikoff.outward import UNIT, Enclosure, enclosed_square, margin_down, root_up
 from novikoff.parameters.common import PARAMETERS
 from novikoff.proof import folding
-from novikoff.proof.sparse_rows import SparseRows
 from novikoff.training.weights import Floats, Ints, Scorer, Settings, Weights
 
 Pairs = npt.NDArray[np.int64]
@@ -65,7 +74,7 @@ class Smallest(NamedTuple):
 class Problem:
     """Rows with labels, checked; the module defines z, pairs and u."""
 
-    X: Any  # in the core's form: dense, or CSR with sorted indices, or `SparseRows`
+    X: Any  # in the core's form: dense, or CSR with sorted indices
     labels: Ints  # indices into `classes`
     classes: Labels
     bias: float  # c, the added coordinate; 0: none
@@ -129,15 +138,7 @@ class Problem:
 
     def scaled(self, factors: Floats) -> Problem:
         """The problem whose columns are multiplied by these powers of two."""
-        X = self.X
-        if is_sparse(X):
-            data = X.data * factors[X.indices]
-            if isinstance(X, SparseRows):
-                return replace(self, X=SparseRows(data, X.indices, X.indptr, X.shape, X.is_sorted))
-            import scipy.sparse as sp
-
-            return replace(self, X=sp.csr_array((data, X.indices, X.indptr), shape=X.shape))
-        return replace(self, X=X * factors)
+        return replace(self, X=multiplied(self.X, factors))
 
     def lifted(self) -> Problem:
         """The problem with c as one more column, if c² is out of range for a run; else itself."""
@@ -177,9 +178,7 @@ class Problem:
         """The rows multiplied by 2^power."""
         if not is_sparse(self.X):
             return replace(self, X=folding.times(self.X, power))
-        X = self.X.astype(np.float64)
-        X.data = folding.times(X.data, power)
-        return replace(self, X=X)
+        return replace(self, X=with_values(self.X, folding.times(self.X.data, power)))
 
     @property
     def _bias_square(self) -> float:
@@ -208,7 +207,7 @@ class Problem:
         if len(near) > MEASURED:
             square = Fraction(longest) ** 2 / Fraction(4) ** power
             return square * (1 - slack), square * (1 + slack)
-        part = self.X[near]
+        part = some_rows(self.X, near)
         low, high = Fraction(0), Fraction(0)
         for k, row in enumerate(near.tolist()):
             x = part.data[part.indptr[k] : part.indptr[k + 1]] if is_sparse(part) else part[k]
@@ -267,48 +266,62 @@ class Problem:
         return total
 
     def signed_rows(self, pairs: Pairs) -> Any:
-        """The z of these pairs, as rows: a dense array, or if X is sparse, CSR or `SparseRows` as X is."""
+        """The z of these pairs, as rows: a dense array, or CSR if X is sparse."""
+        if is_sparse(self.X):
+            import scipy.sparse as sp  # here: questions of training do without it
+
+            line, column, value = self._terms(pairs)
+            return sp.csr_array((value, (line, column)), shape=(len(pairs), self.dimension))
         rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
         X = self.X[rows].astype(np.float64)
-        if isinstance(X, SparseRows):
-            return self._signed(X, rows, rivals)
-        sparse = is_sparse(X)
-        if sparse:
-            import scipy.sparse as sp  # here: questions about dense rows do without it
         if self.bias:
-            column = np.full((len(rows), 1), self.bias)
-            X = sp.hstack([X, sp.csr_array(column)], format="csr") if sparse else np.hstack([X, column])
+            X = np.hstack([X, np.full((len(rows), 1), self.bias)])
         factors = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         if rivals is None:
-            factors = factors * self.signs[rows]
-            return sp.diags_array(factors) @ X if sparse else X * factors[:, None]
-        X = sp.diags_array(factors) @ X if sparse else X * factors[:, None]
-        if sparse:
-            return self._sparse_pairs(sp.csr_array(X), self.labels[rows], rivals)
+            return X * (factors * self.signs[rows])[:, None]
+        X = X * factors[:, None]
         z = np.zeros((len(rows), self.n_classes, self.width))
         z[np.arange(len(rows)), self.labels[rows]] = X
         z[np.arange(len(rows)), rivals] = -X
         return z.reshape(len(rows), -1)
 
-    def _signed(self, X: SparseRows, rows: Pairs, rivals: Pairs | None) -> SparseRows:
+    def dense_rows(self, pairs: Pairs) -> Floats:
+        """The same as a dense array."""
+        if not is_sparse(self.X):
+            dense: Floats = self.signed_rows(pairs)
+            return dense
+        line, column, value = self._terms(pairs)
+        z = np.zeros((len(pairs), self.dimension))
+        z[line, column] = value
+        return z
+
+    def compact_rows(self, pairs: Pairs) -> Floats:
+        """The same without columns of zeros."""
+        if is_sparse(self.X):
+            line, column, value = self._terms(pairs)
+            used, where = np.unique(column, return_inverse=True)
+            z = np.zeros((len(pairs), len(used)))
+            z[line, where] = value
+        else:
+            z = self.signed_rows(pairs)
+        return z[:, z.any(axis=0)]
+
+    def _terms(self, pairs: Pairs) -> tuple[Pairs, Pairs, Floats]:
+        """The stored numbers of these z, if X is sparse, with the line and the column of each."""
+        rows, rivals = np.divmod(pairs, self.n_classes) if self.is_joint else (pairs, None)
+        X, m = some_rows(self.X, rows), len(rows)
+        line = np.repeat(np.arange(m), np.diff(X.indptr))
+        column, value = X.indices.astype(np.int64), X.data.astype(np.float64)
         if self.bias:
-            X = X.with_column(self.bias)
-        if self.weights is not None:
-            X = X.times(self.weights[rows])
+            line = np.concatenate([line, np.arange(m)])
+            column = np.concatenate([column, np.full(m, self.n_features)])
+            value = np.concatenate([value, np.full(m, self.bias)])
+        factors = np.ones(m) if self.weights is None else self.weights[rows]
         if rivals is None:
-            return X.times(self.signs[rows])
-        return X.in_blocks(self.labels[rows], rivals, self.n_classes)
-
-    def _sparse_pairs(self, X: Any, own: Any, rivals: Any) -> Any:
-        import scipy.sparse as sp
-
-        stored, m = np.diff(X.indptr), X.shape[0]
-        line = np.repeat(np.arange(m), stored)
-        width = self.width
-        columns = [X.indices + width * np.repeat(c, stored).astype(np.int64) for c in (own, rivals)]
-        data = np.concatenate([X.data, -X.data])
-        places = np.concatenate([line, line]), np.concatenate(columns)
-        return sp.csr_array((data, places), shape=(m, self.dimension))
+            return line, column, value * (factors * self.signs[rows])[line]
+        value = value * factors[line]
+        own, other = (column + self.width * classes[line] for classes in (self.labels[rows], rivals))
+        return np.tile(line, 2), np.concatenate([own, other]), np.concatenate([value, -value])
 
     # -- witnesses
     def coefficients(self, u: Floats) -> tuple[Floats, Floats]:
@@ -361,7 +374,7 @@ class Problem:
     def some(self, rows: Pairs) -> Problem:
         """The same problem for these rows only."""
         weights = None if self.weights is None else self.weights[rows]
-        return Problem(self.X[rows], self.labels[rows], self.classes, self.bias, weights)
+        return Problem(picked(self.X, rows), self.labels[rows], self.classes, self.bias, weights)
 
 
 def row_lengths(X: Any, bias: float) -> Floats:

@@ -20,6 +20,7 @@ The cheapest proof is looked for first:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,9 +28,11 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import is_sparse, row_bytes, rows_of
+from novikoff.data.mapped import picked
+from novikoff.data.sources.block import Csr
 from novikoff.proof.clock import Clock
 from novikoff.proof.hull import Effort, Hull, Spent
-from novikoff.proof.opposites import signs_of
+from novikoff.proof.opposites import nonzero_rows
 from novikoff.proof.problem import Pairs, Problem
 from novikoff.proof.rational import Relation, alternative, for_rows, relation, to_integers
 from novikoff.proof.search import EXACT, SMALL, SeparabilitySearch, opposite_pairs
@@ -40,8 +43,9 @@ from novikoff.training.weights import Floats
 Answer = Separable | Inseparable
 
 LEAST = 1 << 24  # multiply-adds that any question may take: some hundredths of a second
+LONG = 1 << 27  # and that the simplex method may take for a small problem, whose integers may be long
 WIDEST = 600  # z whose cancelling is solved for
-WHOLE = 200  # multiply-adds that one operation on Python's integers counts as
+WHOLE = 200  # multiply-adds that one operation on Python's integers counts as, while they are short
 HOW = "nearest point of the hull"
 
 
@@ -70,7 +74,10 @@ class Question:
     is_over: bool = False  # nothing more will come of it, whatever the effort
 
     def __post_init__(self) -> None:
-        self.problem = replace(self.problem, weights=None)
+        X = self.problem.X
+        if is_sparse(X):  # as its arrays, without SciPy's methods
+            X = Csr(X.data, X.indices, X.indptr, X.shape, getattr(X, "is_sorted", True))
+        self.problem = replace(self.problem, X=X, weights=None)
         self.search = SeparabilitySearch(self.problem, self.ties, Clock(None), None)
         self.cancelling = _core.Cancelling(
             self.problem.n_classes, self.problem.bias > 0, self.ties == "mistake"
@@ -197,7 +204,7 @@ class Question:
         rows = np.flatnonzero((problem.labels == a) | (problem.labels == b))
         if (a, b) not in self.two:
             labels = (problem.labels[rows] == b).astype(np.int32)
-            part = Problem(problem.X[rows], labels, problem.classes[[a, b]], problem.bias, None)
+            part = Problem(picked(problem.X, rows), labels, problem.classes[[a, b]], problem.bias, None)
             self.two[a, b] = Question(part, "mistake")
         question = self.two[a, b]
         before = question.effort.made
@@ -213,7 +220,7 @@ class Question:
         """The verdict where ties of rows of zeros are no mistakes: zero errors are up to the others."""
         zero = self._pair_of(self.cancelling.lax)
         if self.rest is None:
-            self.kept = np.flatnonzero(signs_of(self.problem.X))
+            self.kept = nonzero_rows(self.problem.X)
             if not len(self.kept):
                 return None if zero is None else replace(zero, consistent=True)
             self.rest = Question(self.problem.some(self.kept), self.ties)
@@ -234,8 +241,8 @@ class Question:
         pairs = self.search.all_pairs()
         strict = self.search.strict(pairs)
         try:
-            z = self._whole(pairs)
-            return not isinstance(alternative(z, strict, self._pivot(z.shape)), Relation)
+            z = to_integers(problem.dense_rows(pairs))
+            return not isinstance(alternative(z, strict, afford=self._pivot(z)), Relation)
         except Spent:
             return None
 
@@ -243,28 +250,26 @@ class Question:
         """All of it by the simplex method in integers, where it is small enough."""
         if self.problem.n_pairs * self.problem.dimension > EXACT:
             return None
+        if self.problem.n_pairs * self.problem.dimension <= SMALL:
+            self.effort.granted = max(self.effort.granted, self.effort.made + LONG)
         pairs = self.search.all_pairs()
-        z = self._floats(pairs)
+        z = self.problem.dense_rows(pairs)
         whole = to_integers(z)
-        found = alternative(whole, tick=self._pivot(whole.shape))
+        found = alternative(whole, afford=self._pivot(whole))
         if isinstance(found, Relation):
             return self._proved(pairs[found.rows], found.weights, "exact simplex method")
         u = np.array(for_rows(found.u, z), dtype=object).reshape(-1, self.problem.width)
         answer = self.search.separated_by(*self.search.whole_coefficients(u), "exact simplex method")
         return answer if answer is None else replace(answer, upper=math.inf)
 
-    def _pivot(self, shape: tuple[int, ...]) -> Any:
-        """What is called before every pivot of a tableau for so many rows and columns."""
-        n, d = shape
-        return lambda: self.effort.afford(WHOLE * (d + 2) * (n + d + 2))
+    def _pivot(self, rows: Any) -> Callable[[int], None]:
+        """What is called before every pivot of a tableau for these rows, with the bits of its denominator."""
+        (n, d), own = rows.shape, bits_of(rows)
 
-    def _floats(self, pairs: Pairs) -> Floats:
-        z = self.problem.signed_rows(pairs)
-        dense: Floats = z.toarray() if is_sparse(z) else z
-        return dense
+        def afford(bits: int) -> None:
+            self.effort.afford(_whole(own + bits) * (d + 2) * (n + d + 2))
 
-    def _whole(self, pairs: Pairs) -> Any:
-        return to_integers(self._floats(pairs))
+        return afford
 
     # -- what the hull suggests
     def separated(self, coef: Floats, intercept: Floats, upper: float) -> Separable | None:
@@ -281,8 +286,18 @@ class Question:
         if not 0 < m <= min(WIDEST, self.problem.dimension + 1):
             return None
         z = self.search.integers(pairs)
-        bits = max(int(abs(value)).bit_length() for value in (z.min(initial=0), z.max(initial=1)))
-        digits = m * (bits + math.log2(m + 1) / 2) / 10 + 8  # Hadamard's bound, in digits of 21 bits, twice
+        bits = bits_of(z)
+        digits = m * (2 * bits + m.bit_length()) // 20 + 8  # Hadamard's bound, in digits of 21 bits, twice
         self.effort.afford(m * m * (z.shape[1] + m) + 6 * digits * m * (m + WHOLE))
         weights = relation(z)
         return None if weights is None else self._proved(pairs, weights, HOW)
+
+
+def bits_of(rows: Any) -> int:
+    """The bits of the longest of some integers."""
+    return max(int(abs(value)).bit_length() for value in (rows.min(initial=0), rows.max(initial=1)))
+
+
+def _whole(bits: int) -> int:
+    """Multiply-adds that an operation on integers of so many bits counts as: a product and a quotient."""
+    return WHOLE + 2 * (bits // 30) ** 2

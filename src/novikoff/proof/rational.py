@@ -314,6 +314,7 @@ def alternative(
     rows: Integers,
     strict: npt.NDArray[np.bool_] | None = None,
     tick: Callable[[], None] | None = None,
+    afford: Callable[[int], None] | None = None,
 ) -> Relation | Direction:
     """Decide Motzkin's alternative exactly (Gordan's, if every row is strict).
 
@@ -322,7 +323,8 @@ def alternative(
     artificial variables a ≥ 0 over rowsᵀ·c + a = 0, Σ_strict c + a₀ = 1. A minimum of 0 gives at most
     columns + 1 weights; a positive minimum gives u, the dual solution. Bland's rule (1977) always terminates;
     it tries rows in the given order. The tableau has integers over one denominator, by Edmonds' pivoting:
-    every division is exact.
+    every division is exact. Before each pivot `tick` is called, and `afford` with the bits of the
+    denominator, which say how long the integers are; both may raise.
 
     >>> alternative(np.array([[1, 0], [-1, 0], [0, 1]]))
     Relation(rows=[0, 1], weights=[1, 1])
@@ -348,6 +350,8 @@ def alternative(
     while True:
         if tick is not None:
             tick()
+        if afford is not None:
+            afford(denominator.bit_length())
         costs = table[m, m : m + n]
         entering = next((j for j, cost in enumerate(costs.tolist(), m) if cost < 0), None)
         if entering is None or table[m, -1] == 0:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import is_sparse
+from novikoff.data.arrays import some_rows
 from novikoff.proof.clock import Clock, TimeUp
 from novikoff.proof.maxmargin import solve
 from novikoff.proof.opposites import opposite_rows, signs_of, zero_row
@@ -216,13 +216,7 @@ class SeparabilitySearch:
 
     def integers(self, pairs: Pairs) -> Any:
         """These z in integers, each column times its own power of two, without columns of zeros."""
-        z = self.problem.signed_rows(pairs)
-        if is_sparse(z):
-            used, where = np.unique(z.indices, return_inverse=True)
-            dense = np.zeros((len(pairs), len(used)))
-            dense[np.repeat(np.arange(len(pairs)), np.diff(z.indptr)), where] = z.data
-            z = dense
-        return to_integers(z[:, z.any(axis=0)])
+        return to_integers(self.problem.compact_rows(pairs))
 
     # -- the steps
     def cancelling(self) -> Inseparable | None:
@@ -341,8 +335,7 @@ class SeparabilitySearch:
 
     def exactly(self, pairs: Pairs, how: str) -> Verdict | None:
         """Decide for these z: they cancel out, or their u may separate all z."""
-        z = self.problem.signed_rows(pairs)
-        z = z.toarray() if is_sparse(z) else z
+        z = self.problem.dense_rows(pairs)
         found = alternative(to_integers(z), tick=self.clock.tick)
         if isinstance(found, Relation):
             return self.cancelled(pairs[found.rows], found.weights, how)
@@ -372,10 +365,8 @@ class SeparabilitySearch:
             if self.clock.left <= 0:
                 continue
             rows = np.flatnonzero((problem.labels == a) | (problem.labels == b))
-            part = Problem(
-                problem.X[rows], (problem.labels[rows] == b).astype(np.int32), problem.classes[[a, b]],
-                problem.bias, None,
-            )  # fmt: skip
+            labels = (problem.labels[rows] == b).astype(np.int32)
+            part = Problem(some_rows(problem.X, rows), labels, problem.classes[[a, b]], problem.bias, None)
             # half of the time for the pairs, shared fairly; the other half for all classes together
             share = 0.5 / (len(both) - number) if result is None else 1 / (len(both) - number)
             search = SeparabilitySearch(part, self.ties, Clock(self.clock.part(share)), None)
@@ -458,8 +449,7 @@ class SeparabilitySearch:
         if not strict.any():
             return True
         if problem.n_pairs * problem.dimension <= EXACT:
-            z = problem.signed_rows(pairs)
-            z = z.toarray() if is_sparse(z) else z
+            z = problem.dense_rows(pairs)
             try:
                 return not isinstance(alternative(to_integers(z), strict, self.clock.tick), Relation)
             except TimeUp:

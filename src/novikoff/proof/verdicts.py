@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from novikoff.outward import ceil_text, floor_text
 from novikoff.proof.problem import Pairs
+from novikoff.shown import Shown
 from novikoff.training.weights import Floats
 
 Integers = npt.NDArray[np.object_]  # of Python's integers
@@ -46,8 +47,8 @@ def _pairs_line(by_pair: ByPair | None) -> str:
     return "; of {} pairs of classes {} separable, {} inseparable, {} undecided".format(len(by_pair), *counts)
 
 
-@dataclass(frozen=True, eq=False)
-class Separable:
+@dataclass(frozen=True, eq=False, repr=False)
+class Separable(Shown):
     """u·z > 0 for every z: `coef` and `intercept`, the witness, were checked exactly.
 
     They are floats if the floats found separate the rows, otherwise arrays of Python integers, which may be
@@ -85,8 +86,8 @@ class Separable:
         return f"separable ({self.how}){bracket}{_pairs_line(self.by_pair)}"
 
 
-@dataclass(frozen=True, eq=False)
-class Inseparable:
+@dataclass(frozen=True, eq=False, repr=False)
+class Inseparable(Shown):
     """Σ weights·z[pairs] = 0 with positive integers: by Gordan's theorem no u has u·z > 0 for every z."""
 
     pairs: Pairs  # indices of z, at most dimension + 1; see `problem`
@@ -133,8 +134,8 @@ class Inseparable:
         return text + also[self.consistent] + _pairs_line(self.by_pair)
 
 
-@dataclass(frozen=True, eq=False)
-class Undecided:
+@dataclass(frozen=True, eq=False, repr=False)
+class Undecided(Shown):
     """A limit was reached before a verdict. lower ≤ γ ≤ upper; `alpha` is the witness of the upper bound."""
 
     lower: float  # the best γ_u found, or −∞; at most 0
@@ -160,7 +161,8 @@ class Undecided:
 
     def __str__(self) -> str:
         also = {True: ", zero errors are possible", False: ", zero errors are impossible", None: ""}
-        bracket = f"{floor_text(self.lower)} ≤ γ ≤ {ceil_text(self.upper)}"
+        known = f"{floor_text(self.lower)} ≤ " if math.isfinite(self.lower) else ""
+        bracket = f"{known}γ ≤ {ceil_text(self.upper)}" if math.isfinite(self.upper) else "γ is not known"
         return f"undecided ({self.reason}): {bracket}{also[self.consistent]}{_pairs_line(self.by_pair)}"
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.shown import Shown
+
 Ints = npt.NDArray[np.int32]
 
 O, B, I, E, S = range(5)  # noqa: E741
@@ -57,8 +59,8 @@ class Score:
         }
 
 
-@dataclass(frozen=True)
-class ChunkScores:
+@dataclass(frozen=True, repr=False)
+class ChunkScores(Shown):
     """How labels compare with the true ones, chunk by chunk.
 
     `print` shows them in conlleval's format, in percent.

@@ -23,8 +23,12 @@ from novikoff.proof.separability import decide as decide
 from novikoff.proof.separability import separability as separability
 from novikoff.theory import experiments as experiments
 from novikoff.theory.bounds import bounds as bounds
-from novikoff.theory.diagnosis import Diagnosis as Diagnosis
+from novikoff.theory.deviations import Deviations as Deviations
+from novikoff.theory.deviations import deviations as deviations
 from novikoff.theory.diagnosis import diagnose as diagnose
+from novikoff.theory.fewest_errors import FewestErrors as FewestErrors
+from novikoff.theory.fewest_errors import fewest_errors as fewest_errors
+from novikoff.theory.findings import Diagnosis as Diagnosis
 from novikoff.theory.formulas import Bound as Bound
 from novikoff.theory.formulas import Bounds as Bounds
 from novikoff.theory.formulas import leave_one_out as leave_one_out
@@ -33,5 +37,9 @@ from novikoff.theory.formulas import minimax_risk as minimax_risk
 from novikoff.theory.formulas import online_to_batch as online_to_batch
 from novikoff.theory.hindsight import Hindsight as Hindsight
 from novikoff.theory.hindsight import best_in_hindsight as best_in_hindsight
+from novikoff.theory.kernel_trace import KernelTrace as KernelTrace
+from novikoff.theory.kernel_trace import kernel_trace as kernel_trace
+from novikoff.theory.steps import Step as Step
+from novikoff.theory.steps import Steps as Steps
 from novikoff.theory.trace import Trace as Trace
 from novikoff.theory.trace import trace as trace

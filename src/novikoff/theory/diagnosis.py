@@ -6,8 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,6 @@ import numpy as np
 from novikoff.data.arrays import is_sparse
 from novikoff.data.labels import LabelRuns, as_text
 from novikoff.data.sources.features import Features
-from novikoff.modelfile.json_value import to_json_value
-from novikoff.outward import at_least, at_most, ceil_text, floor_text, up
 from novikoff.proof.clock import Clock
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, stepped, unit_bracket
@@ -24,14 +20,13 @@ from novikoff.proof.maxmargin import MaxMargin, solve
 from novikoff.proof.problem import CHUNK, Problem, read_problem
 from novikoff.proof.separability import Inseparable, Separable, Verdict, decide
 from novikoff.theory import hindsight
-from novikoff.theory.advice import advise
-from novikoff.theory.contradictions import Contradictions, contradictions
-from novikoff.theory.formulas import Bound
-from novikoff.theory.hindsight import Hindsight
-from novikoff.theory.trace import Trace, trace
-from novikoff.theory.trials import Orders, Trial, held_out, in_orders, run
-from novikoff.training.summary import theorem
-from novikoff.training.weights import Floats, Settings
+from novikoff.theory.contradictions import contradictions
+from novikoff.theory.findings import KINDS, Bracket, Diagnosis, Made
+from novikoff.theory.trace import trace
+from novikoff.theory.trials import in_orders, run
+from novikoff.theory.ways import Effort, held_out
+from novikoff.theory.words import PYTHON, Words
+from novikoff.training.weights import Floats
 
 Watch = Callable[[str, float | None], None]
 
@@ -40,183 +35,6 @@ MOMENT = 0.05  # least time for every question, in seconds
 EPOCHS = 1000  # the most, if the rows are separable
 MOST_UPDATES = 20_000  # up to this many, every update of a run is stored
 MOST_MARGINS = 200_000  # the most rows whose margins are stored
-KINDS = ("perceptron", "normalized")
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """lower ≤ γ ≤ upper; lower is −∞ if unknown."""
-
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        if not math.isfinite(self.upper):
-            return "nothing is known about γ"
-        if self.lower <= 0:
-            proved = "γ ≤ 0: nothing separates these rows (proved)"
-            return f"γ ≤ {ceil_text(self.upper)}" if self.upper > 0 else proved
-        return f"{floor_text(self.lower)} ≤ γ ≤ {ceil_text(self.upper)}"
-
-
-@dataclass(frozen=True)
-class Made:
-    """The outcome of a run in the given order of the rows."""
-
-    mistakes: int
-    first_epoch: int
-    epochs: int
-    converged: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
-    """The result of `diagnose`: `str` for people, `to_dict` for programs, `to_html` for a page with pictures.
-
-    Parts that were not reached before the time limit or Ctrl-C are None or empty; `interrupted` records this.
-    """
-
-    n_rows: int
-    n_features: int
-    class_counts: dict[str, int]
-    fit_intercept: bool
-    intercept_scaling: float
-    ties: str
-    radius: float  # R, in the lifted space, rounded up
-    row_radius: float  # the largest ‖x‖, without the bias coordinate
-    spread: float  # the largest distance from the mean row; NaN for sparse rows
-    heaviest: float  # the largest weight of a row
-    in_runs: bool  # rows of one class are adjacent
-    radius_square: tuple[Fraction | float, Fraction | float] = (0.0, math.inf)  # lower and upper bound on R²
-    contradictions: Contradictions | None = None
-    proof: Verdict | None = None  # the verdict with its witness
-    verdict_with_bias: str = "undecided"
-    verdict_without_bias: str = "undecided"
-    margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))
-    unit_margin: Bracket = field(default_factory=lambda: Bracket(-math.inf, math.inf))  # γₙ
-    run: Made | None = None
-    overflow: str = ""  # why there is no run, if the weights would overflow
-    orders: list[Orders] = field(default_factory=list)
-    hindsight: Hindsight | None = None
-    trials: list[Trial] = field(default_factory=list)
-    margins: Floats | None = None  # of all or some rows, under the best weights known
-    trace: Trace | None = None
-    seconds: float = 0.0
-    interrupted: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """The verdict with or without a bias, as requested by `fit_intercept`."""
-        return self.verdict_with_bias if self.fit_intercept else self.verdict_without_bias
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.class_counts)
-
-    @property
-    def guess_rate(self) -> float:
-        """The error rate of always predicting the most frequent class."""
-        return 1 - max(self.class_counts.values()) / self.n_rows
-
-    @property
-    def best_way(self) -> Trial | None:
-        """The first way tried that no other beats by more than chance easily explains."""
-        if not self.trials:
-            return None
-        least = min(self.trials, key=lambda t: t.errors)
-        return next(t for t in self.trials if t.rate <= least.rate + max(least.doubt, t.doubt))
-
-    @property
-    def bounds(self) -> list[Bound]:
-        """Each bound that applies, with the most mistakes made in any order tried."""
-        most = {o.rule: int(o.mistakes.max()) for o in self.orders if len(o.mistakes)}
-        found: list[Bound] = []
-        if self.verdict == "separable":
-            copies = 2 if self.n_classes > 2 else 1
-            squares = self.radius_square
-            if squares[1] == math.inf:
-                squares = 0.0, Fraction(self.radius) ** 2
-            if self.run is not None:
-                most["perceptron"] = max(most.get("perceptron", 0), self.run.mistakes)
-            for rule, name, margin in zip(
-                KINDS, ("Novikoff", "normalized"), (self.margin, self.unit_margin), strict=True
-            ):
-                least, (formula, top) = (
-                    theorem(Settings(rule=rule), s, self.heaviest, copies) for s in squares
-                )
-                low, high = at_least(least[1], margin.upper), at_most(top, margin.lower)
-                parts = {"R²": up(top), "gamma_lower": margin.lower, "gamma_upper": margin.upper}
-                where = "any order, any number of epochs"
-                found.append(Bound(name, formula, high, low, high, parts, where, "mistakes", most.get(rule)))
-        if self.hindsight is not None:
-            best = self.hindsight
-            firsts = [most["perceptron"]] if "perceptron" in most and self.orders[0].one_pass else []
-            firsts += [self.run.first_epoch] if self.run is not None else []
-            parts = {"R": best.radius, "v_norm": best.v_norm, "loss": best.loss}
-            formula, where = "min (R‖v‖ + ‖hinge(v)‖)²", "one pass in any order"
-            low, high, made = best.dual_value, best.value, max(firsts, default=None)
-            found.append(Bound("best in hindsight", formula, high, low, high, parts, where, "mistakes", made))
-        return found
-
-    @property
-    def advice(self) -> list[str]:
-        """Advice in plain words, the most important first."""
-        return advise(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All findings; every number is finite or None."""
-        findings = {
-            "rows": self.n_rows,
-            "features": self.n_features,
-            "classes": self.class_counts,
-            "fit_intercept": self.fit_intercept,
-            "intercept_scaling": self.intercept_scaling,
-            "ties": self.ties,
-            "verdict": self.verdict,
-            "verdict_with_bias": self.verdict_with_bias,
-            "verdict_without_bias": self.verdict_without_bias,
-            "proof": None if self.proof is None else _proof(self.proof),
-            "contradictions": None if self.contradictions is None else vars(self.contradictions),
-            "radius": self.radius,
-            "row_radius": self.row_radius,
-            "spread": self.spread,
-            "classes_in_runs": self.in_runs,
-            "margin": vars(self.margin),
-            "unit_margin": vars(self.unit_margin),
-            "bounds": [bound.to_dict() for bound in self.bounds],
-            "run": None if self.run is None else vars(self.run),
-            "overflow": self.overflow,
-            "orders": [orders.to_dict() for orders in self.orders],
-            "hindsight": None if self.hindsight is None else self.hindsight.to_dict(),
-            "held_out": [trial.to_dict() for trial in self.trials],
-            "guess_rate": self.guess_rate,
-            "advice": self.advice,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
-        }
-        found: dict[str, Any] = to_json_value(findings)
-        return found
-
-    def __str__(self) -> str:
-        from novikoff.theory.diagnosis_text import as_text
-
-        return as_text(self)
-
-    def to_html(self, *, pictures: bool | None = None) -> str:
-        """A self-contained page; with pictures if `pictures`, by default if matplotlib is installed."""
-        from novikoff.theory.diagnosis_text import as_page
-
-        return as_page(self, pictures)
-
-    def _repr_html_(self) -> str:
-        from novikoff.theory.diagnosis_text import as_fragment
-
-        return as_fragment(self)
-
-
-def _proof(proof: Verdict) -> dict[str, Any]:
-    """How it was decided, without the long lists of weights."""
-    return {k: v for k, v in proof.to_dict().items() if k not in ("coef", "intercept")}
 
 
 def diagnose(
@@ -245,7 +63,8 @@ def diagnose(
     random_state : int
         Seed of the orders and of the held-out rows.
     time_limit : float, optional
-        Approximate limit in seconds; each question gets a part of it. None: no limit.
+        Approximate limit in seconds; each question gets a part of it. None: no limit. It also says how many
+        splits are tried, of how many rows; these are counted, not timed.
     sample_weight : array of n numbers ≥ 0, optional
         Factors on each row's step; rows of weight 0 are left out.
     watch : callable, optional
@@ -300,14 +119,24 @@ def diagnose_problem(
     time_limit: float | None = 20.0,
     features: Features | None = None,
     watch: Watch | None = None,
+    words: Words = PYTHON,
 ) -> Diagnosis:
     """`diagnose` for a problem that has already been read.
 
     `intercept_scaling` is used for the verdict with a bias if the problem has none. `features` describes the
-    columns of a source and decides which of them are centred when the scaling 'standard' is tried.
+    columns of a source and decides which of them are centred when the scaling 'standard' is tried. `words`
+    are those of the interface in use.
     """
-    examination = _Examination(problem, problem.bias or intercept_scaling, ties, Clock(time_limit), watch)
-    return examination.all(n_orders, random_state, features)
+    limit = time_limit
+    if limit is not None:  # the ways to learn take a counted part
+        limit = max(limit - Effort.of(problem, limit).seconds, MOMENT)
+    scaling = problem.bias or intercept_scaling
+    examination = _Examination(problem, scaling, ties, Clock(limit), watch)
+    examination.known = {
+        "asked": {"n_orders": n_orders, "random_state": random_state, "time_limit": time_limit},
+        "words": words,
+    }
+    return examination.all(features)
 
 
 class _Examination:
@@ -325,7 +154,8 @@ class _Examination:
         if self.watch is not None:
             self.watch(text, fraction)
 
-    def all(self, n_orders: int, seed: int, features: Features | None) -> Diagnosis:
+    def all(self, features: Features | None) -> Diagnosis:
+        n_orders, seed, limit = self.known["asked"].values()
         self._look()
         interrupted = False
         questions: list[Callable[[], None]] = [
@@ -334,7 +164,7 @@ class _Examination:
             self._margin,
             lambda: self._run(seed),
             lambda: self._orders(n_orders, seed),
-            lambda: self._held_out(seed, features),
+            lambda: self._held_out(seed, limit, features),
             self._hindsight,
             self._pictured,
         ]
@@ -356,7 +186,7 @@ class _Examination:
         plain = Problem(p.X, p.labels, p.classes, 0.0, None)
         rows, power = plain.measurable
         row_radius = float(rows.lengths().max()) / (math.sqrt(2) if p.is_joint else 1.0)
-        self.known = {
+        self.known |= {
             "n_rows": p.n_rows,
             "n_features": p.n_features,
             "class_counts": {as_text(c): n for c, n in zip(p.classes.tolist(), counts, strict=True)},
@@ -469,12 +299,13 @@ class _Examination:
             self.known["orders"] = orders
             self.say(f"learning, in random order {k + 1}", (k + 1) / n_orders)
 
-    def _held_out(self, seed: int, features: Features | None) -> None:
-        part = Clock(self.clock.part(0.5, MOMENT))
-        self.known["trials"] = []
-        for trial in held_out(self.problem, self.ties, seed=seed, clock=part, features=features):
-            self.known["trials"].append(trial)
-            self.say(f"tested on held-out rows: {trial.way}")
+    def _held_out(self, seed: int, limit: float | None, features: Features | None) -> None:
+        self.say("ways to learn, on held-out rows")
+        splits = Effort.of(self.problem, limit).splits
+        tried = held_out(self.problem, self.ties, seed=seed, time_limit=limit, features=features)
+        for k, trials in enumerate(tried):
+            self.known["trials"] = trials
+            self.say(f"ways to learn, on held-out rows {k + 1}", (k + 1) / splits)
 
     def _hindsight(self) -> None:
         """The bound that needs no separability, if one pass was measured."""

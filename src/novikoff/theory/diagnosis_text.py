@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import html
 import math
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from novikoff import __version__
 from novikoff.outward import ceil_count, count_text, floor_count
 from novikoff.proof.verdicts import Inseparable
+from novikoff.shown import table_html
+from novikoff.theory.advice import number_of
 
 if TYPE_CHECKING:
-    from novikoff.theory.diagnosis import Diagnosis
+    from novikoff.theory.findings import Diagnosis
     from novikoff.theory.formulas import Bound
 
 WIDTH = 100  # of the text
@@ -38,7 +42,7 @@ def verdict_line(d: Diagnosis) -> str:
         text = f"with a bias: {mine}; without: {other}"
     how = getattr(d.proof, "how", getattr(d.proof, "reason", ""))
     if isinstance(d.proof, Inseparable):
-        how += f"; {len(d.proof.rows)} rows with weights prove it"
+        how += f"; {number_of(len(d.proof.rows), 'row')} with weights prove it"
         if d.proof.consistent:
             how += ", yet zero errors are possible when ties count as right"
     return f"{text} ({how})" if how else text
@@ -51,10 +55,10 @@ def contradictions_line(d: Diagnosis) -> str:
     if not found.groups:
         return "no equal rows with different labels"
     assert found.first is not None
-    i, j = found.first
     return (
-        f"{found.rows:,} rows in {found.groups:,} group(s) of equal rows with different labels, the first "
-        f"being rows {i:,} and {j:,} (from 0): at least {found.errors:,} training errors for any rule"
+        f"{number_of(found.rows, 'row')} in {number_of(found.groups, 'group')} of equal rows with different "
+        f"labels, the first being {d.words.pair(*found.first)}: at least "
+        f"{number_of(found.errors, 'training error')} for any rule"
     )
 
 
@@ -84,7 +88,8 @@ def run_line(d: Diagnosis) -> str:
         return d.overflow or "not reached"
     end = "converged" if d.run.converged else "not converged"
     first = f"{d.run.first_epoch:,} in the first"
-    return f"{d.run.mistakes:,} mistakes in {d.run.epochs:,} epoch(s) ({end}), {first}"
+    epochs = number_of(d.run.epochs, "epoch")
+    return f"{number_of(d.run.mistakes, 'mistake')} in {epochs} ({end}), {first}"
 
 
 def order_cells(d: Diagnosis) -> list[tuple[str, str, str, str, str]]:
@@ -107,8 +112,35 @@ def orders_head(d: Diagnosis) -> str:
 
 
 def trials_head(d: Diagnosis) -> str:
-    rows = d.trials[0].rows if d.trials else 0
-    return f"errors on {rows:,} rows held out"
+    trial = d.trials[0]
+    n, times = max(trial.rows), len(trial.rows)
+    of = f"{times} times {n:,} rows" if times > 1 else f"{n:,} rows"
+    return f"errors on held-out rows ({of}): mean ± standard error"
+
+
+def trial_cells(d: Diagnosis) -> list[tuple[str, ...]]:
+    """Way, errors, and whether it is advised."""
+    best = d.best_way
+    cells: list[tuple[str, ...]] = [(str(t.way), str(t), "advised" if t is best else "") for t in d.trials]
+    return [*cells, ("always the most frequent class", f"{100 * d.guess_rate:.2f} %", "")]
+
+
+def next_line(d: Diagnosis) -> str:
+    """The command that learns in the way advised, where there are commands."""
+    return d.words.next(**d.best_way.way.parameters) if d.best_way is not None else ""
+
+
+def made_rows(d: Diagnosis) -> list[tuple[str, str]]:
+    """What was examined, how, and by what."""
+    options = ", ".join(d.words.setting(*each) for each in d.options.items())
+    took = f"{'interrupted after' if d.interrupted else 'took'} {d.seconds:.1f} s"
+    rows = [
+        ("data", d.words.data),
+        ("command", d.words.command),
+        ("options", options),
+        ("version", f"novikoff {__version__}, {took}"),
+    ]
+    return [(name, text) for name, text in rows if text]
 
 
 # ---- text --------------------------------------------------------------------------------------------
@@ -117,7 +149,9 @@ def as_text(d: Diagnosis) -> str:
     lines = [f"Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features, {d.n_classes} classes"]
 
     def line(name: str, text: str) -> None:
-        parts = textwrap.wrap(text, WIDTH - 13) or [""]
+        kept = re.sub(r" (±) (\S+) (%)", "\N{NO-BREAK SPACE}".join(["", r"\1", r"\2", r"\3"]), text)
+        wrapped = textwrap.wrap(kept, WIDTH - 13, break_on_hyphens=False, break_long_words=False)
+        parts = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped] or [""]
         lines.extend([f"  {name:<10} {parts[0]}", *(f"             {part}" for part in parts[1:])])
 
     def table(name: str, cells: list[tuple[str, ...]]) -> None:
@@ -140,12 +174,13 @@ def as_text(d: Diagnosis) -> str:
     if d.orders:
         table("orders", [(orders_head(d), "orders", "least", "median", "most"), *order_cells(d)])
     if d.trials:
-        cells = [(str(t.way), f"{100 * t.rate:.2f} %") for t in d.trials]
-        guess = ("always the most frequent class", f"{100 * d.guess_rate:.2f} %")
-        table("held out", [(trials_head(d), ""), *cells, guess])
+        line("held out", trials_head(d))
+        table("", trial_cells(d))
     for k, text in enumerate(d.advice):
         line("advice" if not k else "", f"{k + 1}. {text}")
     end = "interrupted after" if d.interrupted else "took"
+    if following := next_line(d):
+        lines.append(f"  {'next':<10} {following}")  # one line, to be copied
     line("", f"({end} {d.seconds:.1f} s)")
     return "\n".join(lines)
 
@@ -159,11 +194,13 @@ p.lead { font-size: 1.1rem; margin-top: .2rem; }
 table { border-collapse: collapse; margin: .3rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
   border-bottom: 1px solid #e4e4e4; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; } td { font-variant-numeric: tabular-nums; }
 ol { padding-left: 1.3rem; } li { margin: .35rem 0; }
+.advised td { font-weight: 600; }
 figure { display: inline-block; margin: .5rem 1% 1rem 0; width: 47%; min-width: 20rem; vertical-align: top; }
 figure img { width: 100%; height: auto; } figcaption { font-weight: 600; font-size: .95rem; }
-footer { color: #666; font-size: .85rem; margin-top: 2rem; }
+.facts th { white-space: nowrap; } .facts td { overflow-wrap: anywhere; }
+code { background: #f3f3f3; padding: .2rem .4rem; overflow-wrap: anywhere; }
 """
 
 
@@ -176,22 +213,24 @@ def as_page(d: Diagnosis, pictures: bool | None = None) -> str:
         except ImportError:
             if pictures:
                 raise
-    title = f"Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features"
+    title = html.escape(f"Diagnosis of {d.words.data or 'arrays'}")
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
-        f"<body><h1>{title}</h1>{_findings(d)}{shown}{_footer(d)}</body></html>\n"
+        f"<body><h1>{title}</h1><p>{d.n_rows:,} rows × {d.n_features:,} features, {d.n_classes} classes</p>"
+        f"{_findings(d)}{shown}<h2>How it was made</h2>{_facts(made_rows(d))}</body></html>\n"
     )
 
 
 def as_fragment(d: Diagnosis) -> str:
     """The findings without pictures, for a notebook."""
-    return f"<div><b>Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features</b>{_findings(d)}</div>"
+    return f"<div><b>Diagnosis of {d.n_rows:,} rows × {d.n_features:,} features</b>{_findings(d, 'h4')}</div>"
 
 
-def _findings(d: Diagnosis) -> str:
+def _findings(d: Diagnosis, heading: str = "h2") -> str:
     e = html.escape
     advice = "".join(f"<li>{e(text)}</li>" for text in d.advice)
+    following = f"<p><code>{e(command)}</code></p>" if (command := next_line(d)) else ""
     facts = [
         ("classes", classes_line(d)),
         ("equal rows", contradictions_line(d)),
@@ -199,33 +238,39 @@ def _findings(d: Diagnosis) -> str:
         ("margin", str(d.margin)),
         ("own order", run_line(d)),
     ]
-    rows = "".join(f"<tr><th>{name}</th><td>{e(text)}</td></tr>" for name, text in facts)
     parts = [
         f'<p class="lead">{e(verdict_line(d))}</p>',
-        f"<h2>What to do</h2><ol>{advice}</ol>" if advice else "",
-        f"<h2>What was found</h2><table>{rows}</table>",
+        f"<{heading}>What to do</{heading}><ol>{advice}</ol>{following}" if advice else "",
+        f"<{heading}>What was found</{heading}>{_facts(facts)}",
     ]
     if d.bounds:
         parts.append(
-            _table("Bounds on the mistakes", [("bound", "allowed", "made"), *map(bound_cells, d.bounds)])
+            _table(
+                heading, "Bounds on the mistakes", [("bound", "allowed", "made"), *map(bound_cells, d.bounds)]
+            )
         )
     if d.orders:
         head = ("rule", "orders", "least", "median", "most")
-        parts.append(_table(f"Random orders: {orders_head(d)}", [head, *order_cells(d)]))
+        parts.append(_table(heading, f"Random orders: {orders_head(d)}", [head, *order_cells(d)]))
     if d.trials:
-        cells = [(str(t.way), f"{t.errors:,}", f"{100 * t.rate:.2f} %") for t in d.trials]
-        guess = ("always the most frequent class", "", f"{100 * d.guess_rate:.2f} %")
-        parts.append(_table(f"Ways to learn: {trials_head(d)}", [("way", "errors", "rate"), *cells, guess]))
+        parts.append(
+            _table(heading, f"Ways to learn: {trials_head(d)}", [("way", "errors", ""), *trial_cells(d)])
+        )
     return "".join(parts)
 
 
-def _table(title: str, cells: list[tuple[str, ...]]) -> str:
+def _facts(rows: list[tuple[str, str]]) -> str:
+    return table_html(rows).replace("<table>", "<table class=facts>")
+
+
+def _table(heading: str, title: str, cells: list[tuple[str, ...]]) -> str:
     def line(row: tuple[str, ...], tag: str) -> str:
-        parts = (f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
-        return f"<tr>{''.join(parts)}</tr>"
+        right = " style='text-align:right'"  # not a class: notebooks have no styles of ours
+        parts = (f"<{tag}{right if k else ''}>{html.escape(cell)}</{tag}>" for k, cell in enumerate(row))
+        return f"<tr{' class=advised' if row[-1] == 'advised' else ''}>{''.join(parts)}</tr>"
 
     body = "".join(line(row, "td") for row in cells[1:])
-    return f"<h2>{html.escape(title)}</h2><table>{line(cells[0], 'th')}{body}</table>"
+    return f"<{heading}>{html.escape(title)}</{heading}><table>{line(cells[0], 'th')}{body}</table>"
 
 
 def _pictures(d: Diagnosis) -> str:
@@ -240,8 +285,3 @@ def _pictures(d: Diagnosis) -> str:
         for title, image in made
     )
     return f"<h2>Pictures</h2>{''.join(figures)}"
-
-
-def _footer(d: Diagnosis) -> str:
-    ended = "interrupted after" if d.interrupted else "made in"
-    return f"<footer>novikoff diagnose, {ended} {d.seconds:.1f} s</footer>"

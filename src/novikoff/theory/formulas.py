@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from novikoff.outward import ceil_count, ceil_text, floor_count
+from novikoff.shown import Shown, in_short, table_html
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Shown):
     """One bound. `value` is what it allows; if that is known only up to a bracket, its safe end, `upper`.
 
     `lower` and `upper` are rounded outward. Both are infinite if it was proved that nothing separates the
@@ -64,8 +65,8 @@ class Bound:
         return "≥" if self.name == "minimax" else "≤"
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, repr=False)
+class Bounds(Shown):
     """All bounds for some rows: iterable, and indexed by name."""
 
     all: tuple[Bound, ...]
@@ -92,6 +93,13 @@ class Bounds:
     def __str__(self) -> str:
         unsaid = [f"{name}: not stated: {why}" for name, why in self.missing.items()]
         return "\n".join([*map(str, self.all), *unsaid])
+
+    def __repr__(self) -> str:
+        return in_short(f"Bounds: {', '.join(bound.name for bound in self.all) or 'none'}")
+
+    def _repr_html_(self) -> str:
+        stated = ((bound.name, str(bound).removeprefix(f"{bound.name}: ")) for bound in self.all)
+        return table_html([*stated, *((name, f"not stated: {why}") for name, why in self.missing.items())])
 
 
 # ---- bounds that need no data ------------------------------------------------------------------------

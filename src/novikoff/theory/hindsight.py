@@ -41,14 +41,15 @@ from novikoff.outward import ceil_text, floor_text, up
 from novikoff.proof.folding import times
 from novikoff.proof.geometry import as_vector, length
 from novikoff.proof.problem import Problem, one_blas_thread, read_problem
+from novikoff.shown import Shown
 from novikoff.theory.hindsight_search import HindsightSearch, value_at
 from novikoff.training.weights import Floats
 
 Watch = Callable[[str, float | None], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Hindsight:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hindsight(Shown):
     """The smallest bound found, and a lower bound on the bound at any v.
 
     `value` = A(v)² bounds the mistakes of `epochs` passes in any order; `dual_value` ≤ min A². Both are

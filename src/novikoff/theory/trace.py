@@ -21,30 +21,30 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff import _core
-from novikoff.data.arrays import is_sparse, raise_problem, row_bytes, rows_of
+from novikoff.data.arrays import is_sparse
 from novikoff.modelfile.json_value import to_json_value
 from novikoff.outward import at_most, ceil_text, margin_down, root_up, up
-from novikoff.parameters.common import ORDERS
 from novikoff.proof import wholes
 from novikoff.proof.folding import times, unit
 from novikoff.proof.geometry import by_row, direction, length, stepped, unit_bracket
 from novikoff.proof.maxmargin import solve as solve_margin
 from novikoff.proof.problem import Problem, read_problem
+from novikoff.shown import Shown, table_text
 from novikoff.theory.hindsight import best_length, losses_at
 from novikoff.theory.hindsight import solve as solve_hindsight
 from novikoff.theory.hindsight_search import UNIT
-from novikoff.training.examples import CALL_BYTES
-from novikoff.training.plan import Plan
+from novikoff.theory.steps import Steps, column_names, steps_of
+from novikoff.theory.visits import Runner, Visits, alpha_of
 from novikoff.training.summary import theorem
-from novikoff.training.weights import Floats, Ints, Settings, Weights
+from novikoff.training.weights import Floats, Ints, Settings
 
 Counts = npt.NDArray[np.int64]
 
@@ -55,8 +55,8 @@ DIRECTION_SECONDS = 30.0  # for the default u
 WIDE = 4096  # from this many coordinates, sparse rows are replayed one by one
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Shown):
     """A run, with one entry per update in every array.
 
     The arrays are `example` (the row), `rival` (the class that lost, with three classes or more), `visit`
@@ -98,6 +98,87 @@ class Trace:
     top: float = math.nan  # the numerator over γ² in the rule's bound, rounded up; NaN: an older record
     most: float = math.nan  # the updates that the lines allow, rounded up; NaN: an older record
     heaviest: float = 1.0  # the largest weight of a row
+    step: Floats | None = None  # τ of each update, times the row's weight; None: an older record
+    names: list[str] | None = None  # of the columns, if they have any
+    run: Visits | None = field(default=None, repr=False)  # rows and visits; None after `from_dict`
+
+    # -- the run, visit by visit
+    def steps(self, limit: int | None = None) -> Steps:
+        """The hand trace: x, y, w·x, mistake or not and w after, for each visit (the first `limit`).
+
+        Examples
+        --------
+        >>> X = [[-1.0, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+        >>> run = trace(X, [-1, 1, 1, -1, -1, 1], [1.0, 0.0], fit_intercept=False)
+        >>> print(run.steps(6))
+        the first 6 of 12 visits: 3 mistakes (2 on -1, 1 on 1)
+          visit  example  x          y  w·x  outcome  w after
+              1        0  (-1, 2)   -1    0  mistake  (1, -2)
+              2        1  (1, 0)     1    1           (1, -2)
+              3        2  (1, 1)     1   -1  mistake  (2, -1)
+              4        3  (-1, 0)   -1   -2           (2, -1)
+              5        4  (-1, -2)  -1    0  mistake  (3, 1)
+              6        5  (1, -1)    1    2           (3, 1)
+        """
+        return steps_of(self._with_rows("steps"), self.names, limit)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """All weight vectors: `weights[k]` is w after k updates, in the lifted space; `weights[0]` is 0.
+
+        >>> run = trace([[1.0, 0], [0, 1]], [1, -1], [1.0, -1.0], fit_intercept=False)
+        >>> run.weights.tolist(), run.weights_at(1).tolist()
+        ([[0.0, 0.0], [0.0, -1.0]], [0.0, 0.0])
+        """
+        again = self._with_rows("weights").again(self.example)
+        found = np.empty((self.updates + 1, *self.w.shape))
+        found[0] = 0.0
+        for k in range(self.updates):
+            again.visit()
+            found[k + 1] = again.w
+        return found
+
+    def weights_at(self, visit: int) -> Floats:
+        """w before this visit (the first visit is 0); after the last one for `visit=n_visits`."""
+        if not 0 <= visit <= self.n_visits:
+            raise IndexError(f"visit={visit!r} is not possible: expected a number from 0 to {self.n_visits}.")
+        found: Floats = self.weights[np.searchsorted(self.visit, visit)]
+        return found
+
+    @property
+    def alpha(self) -> Floats:
+        """α of the run: w = Σ α_i·y_i·x̃_i for two classes, where α_i ≥ 0 sums the steps that used row i.
+
+        Under the perceptron rule without weights, α_i is the number of mistakes on row i. For three classes
+        or more, α has one column per class, with w_c = Σ α_ic·x̃_i.
+
+        >>> X = [[-1.0, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+        >>> run = trace(X, [-1, 1, 1, -1, -1, 1], [1.0, 0.0], fit_intercept=False)
+        >>> run.alpha.tolist(), run.mistakes_by_class
+        ([1.0, 0.0, 1.0, 0.0, 1.0, 0.0], {-1: 2, 1: 1})
+        """
+        if self.step is None:
+            raise ValueError("this record was made by an older version, without its steps: run trace again.")
+        if self.rival is None:
+            return np.bincount(self.example, self.step, self.n_rows).astype(np.float64)
+        return alpha_of(self._with_rows("alpha").problem, self.example, self.rival, self.step)
+
+    @property
+    def mistakes_by_class(self) -> dict[Any, int]:
+        """The mistakes on rows of each class: false positives are those on the first of two classes."""
+        run = self._with_rows("mistakes_by_class")
+        at = self.example
+        if self.rule == "margin":  # not every update is a mistake
+            rows = run.rows()
+            again = run.again(rows)
+            at = rows[[again.visit()[0] for _ in rows]]
+        counts = np.bincount(run.problem.labels[at], minlength=len(self.classes))
+        return dict(zip(self.classes.tolist(), counts.tolist(), strict=True))
+
+    def _with_rows(self, what: str) -> Visits:
+        if self.run is None:
+            raise ValueError(f"a trace from JSON has no rows, which `{what}` needs: run trace again.")
+        return self.run
 
     @property
     def bound(self) -> float:
@@ -120,8 +201,8 @@ class Trace:
         return theorem(Settings(rule=self.rule, margin=self.beta), 1.0, self.heaviest, copies)[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields by name, for JSON: arrays as lists, and NaN as None."""
-        return {f.name: to_json_value(getattr(self, f.name)) for f in fields(self)}
+        """All fields by name, for JSON: arrays as lists, NaN as None; without the rows (`run`)."""
+        return {f.name: to_json_value(getattr(self, f.name)) for f in fields(self) if f.name != "run"}
 
     def to_json(self) -> str:
         """`to_dict` as JSON."""
@@ -130,30 +211,30 @@ class Trace:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The inverse of `to_dict`."""
-        names = {f.name for f in fields(cls)}
-        if missing := names - data.keys() - {"top", "most", "heaviest"}:  # added later
+        names = {f.name for f in fields(cls)} - {"run"}
+        if missing := names - data.keys() - {"top", "most", "heaviest", "step", "names"}:  # added later
             raise ValueError(f"this is not a trace: it lacks {', '.join(sorted(missing))}.")
         return cls(**{name: _restored(name, data[name]) for name in names & data.keys()})
 
     def __str__(self) -> str:
         ending = "converged" if self.converged else "not converged"
-        lines = [
-            f"{self.rule} perceptron: {self.updates:,} updates in {self.n_visits:,} visits to "
-            f"{self.n_rows:,} rows, {ending}",
-            f"  R = {self.radius:.6g}, γ of u = {self.gamma:.6g}, "
-            f"updates ≤ {ceil_text(self.bound)} ({self.form})",
-        ]
+        title = (
+            f"rule {self.rule}: {self.updates:,} updates in {self.n_visits:,} visits to "
+            f"{self.n_rows:,} rows, {ending}"
+        )
+        sizes = f"R = {self.radius:.6g}, γ of u = {self.gamma:.6g}"
+        rows = [("bound", f"updates ≤ {ceil_text(self.bound)} ({self.form}); {sizes}")]
         if self.updates:
             k = self.updates - 1
-            lines += [
-                f"  w·u    {self.wu[k]:.6g} ≥ {self.lower[k]:.6g}",
-                f"  ‖w‖    {self.norm[k]:.6g} ≤ {self.upper[k]:.6g}",
-                f"  cosine {self.cosine[k]:.6g} ≥ {self.cosine_floor[k]:.6g}",
+            rows += [
+                ("w·u", f"{self.wu[k]:.6g} ≥ {self.lower[k]:.6g}"),
+                ("‖w‖", f"{self.norm[k]:.6g} ≤ {self.upper[k]:.6g}"),
+                ("cosine", f"{self.cosine[k]:.6g} ≥ {self.cosine_floor[k]:.6g}"),
             ]
-        return "\n".join(lines)
+        return table_text(title, rows)
 
 
-_FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w")
+_FLOATS = ("wu", "norm", "cosine", "cosine_floor", "lower", "upper", "margin", "u", "w", "step")
 _DTYPES: dict[str, Any] = dict.fromkeys(("example", "visit", "epoch", "order"), np.int64)
 _DTYPES |= dict.fromkeys(_FLOATS, np.float64) | {"rival": np.int32, "classes": None}
 
@@ -206,10 +287,11 @@ def trace(
     rule : {'perceptron', 'normalized', 'margin'}
         The rules whose steps do not depend on w.
     ties : {'positive', 'mistake'}
-    order : {'cyclic', 'shuffle', 'riffle', 'worst'} or array of row numbers
-        An array is visited once, in its order.
+    order : {'cyclic', 'shuffle', 'riffle', 'worst', 'first', 'any'} or array of row numbers
+        'worst', 'first' and 'any' visit only rows that need an update: the most violated, the first, or one
+        drawn at random. An array is visited once, in its order.
     random_state : int, optional
-        Seed of 'shuffle' and 'riffle'.
+        Seed of 'shuffle', 'riffle' and 'any'.
     max_epochs, max_updates : int
         Limits; the run also ends after an epoch without an update.
     margin : float
@@ -245,88 +327,9 @@ def trace(
     )
     beta = margin if rule == "margin" else 0.0
     rows = problem.lifted()
-    run = _Run(rows, Settings(rule=rule, ties=ties, margin=beta, bias_square=rows.bias**2))
+    run = Runner(rows, Settings(rule=rule, ties=ties, margin=beta, bias_square=rows.bias**2))
     run.go(order, random_state, max_epochs, max_updates)
-    return _TraceBuilder(problem, run).trace(u, margins)
-
-
-# ---- running -----------------------------------------------------------------------------------------
-class _Run:
-    """A native learner over the rows, with its updates and visits recorded."""
-
-    def __init__(self, problem: Problem, settings: Settings) -> None:
-        self.problem, self.settings = problem, settings
-        self.learner = Weights(problem.n_classes, problem.n_features, settings)
-        self.native = self.learner.native
-        self.native.record_updates()
-        self.rows = rows_of(problem.X)
-        self.converged = False
-        self.in_epochs = False  # whether every row is visited once before any is visited twice
-        self.visited: list[Counts] | None = []
-
-    def go(self, order: Any, seed: int | None, max_epochs: int, max_updates: int) -> None:
-        n = self.problem.n_rows
-        if not isinstance(order, str):
-            rows = np.asarray(order)
-            if rows.ndim != 1 or rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= n)).any():
-                raise ValueError(f"order must hold row numbers from 0 to {n - 1}.")
-            self.converged = self._epoch(np.ascontiguousarray(rows, dtype=np.int64), max_updates, first=True)
-            self.converged &= len(np.unique(rows)) == n  # unvisited rows may be wrong
-            return
-        if order not in ORDERS:
-            raise ValueError(
-                f"order={order!r} is not possible: expected {', '.join(map(repr, ORDERS))} or an array."
-            )
-        if order == "worst":
-            self._worst(max_epochs * n, max_updates)
-            return
-        plan, self.in_epochs = Plan(order=order, rng=np.random.default_rng(seed)), True
-        if order == "cyclic":
-            self.visited = None
-        for epoch in range(max_epochs):
-            self.converged = self._epoch(plan.drawn_order(n), max_updates, first=epoch == 0)
-            if self.converged or self.native.updates >= max_updates:
-                break
-
-    def _epoch(self, order: Counts | None, max_updates: int, *, first: bool) -> bool:
-        """Visit all rows, or until `max_updates`; whether all were visited without an update."""
-        before, begin = self.native.updates, 0
-        count = self.problem.n_rows if order is None else len(order)
-        per_call = max(CALL_BYTES // (row_bytes(self.problem.X) * self.problem.n_classes), 1)
-        while begin < count and self.native.updates < max_updates:
-            # at most as many visits as updates are left, so that the limit is never exceeded
-            end = min(begin + per_call, count, begin + max_updates - self.native.updates)
-            self._visit(order, begin, end, first)
-            if self.visited is not None and order is not None:
-                self.visited.append(order[begin:end])
-            begin = end
-        return begin == count and self.native.updates == before
-
-    def _visit(self, order: Counts | None, begin: int, end: int, first: bool) -> None:
-        examples = _core.Examples(self.rows, self.problem.labels, self.problem.weights, order)
-        outcome = _core.epoch(self.native, examples, begin, end, first)
-        raise_problem(*outcome, self.problem.X, self.native.largest_row)
-
-    def _worst(self, max_visits: int, max_updates: int) -> None:
-        p, visited = self.problem, []
-        problem, at, _ = _core.scan(self.native, _core.Examples(self.rows, weights=p.weights), 0, p.n_rows)
-        raise_problem(problem, at, p.X)
-        unweighted = _core.Examples(self.rows, p.labels)
-        for _ in range(min(max_visits, max_updates)):
-            found = _core.smallest(self.native.view(), unweighted, 0, p.n_rows, False, False)
-            row, before = np.array([found[3]], dtype=np.int64), self.native.updates
-            self._visit(row, 0, 1, False)
-            if self.native.updates == before:
-                self.native.visits -= 1  # nothing was violated, so this was no visit
-                self.converged = True
-                break
-            visited.append(row)
-        self.visited = visited
-
-    def order(self) -> Counts | None:
-        if self.visited is None:
-            return None
-        return np.concatenate([np.zeros(0, dtype=np.int64), *self.visited])
+    return _TraceBuilder(problem, run, column_names(X)).trace(u, margins)
 
 
 # ---- the trace ---------------------------------------------------------------------------------------
@@ -336,13 +339,15 @@ class _TraceBuilder:
     `rows` has these scaled z, whose squares are floats.
     """
 
-    def __init__(self, problem: Problem, run: _Run) -> None:
+    def __init__(self, problem: Problem, run: Runner, names: list[str] | None = None) -> None:
+        self.names = names
         self.given, self.run = problem, run
         self.problem = stepped(problem, run.settings.rule)
         self.rows, self.power = self.problem.measurable
-        row, _, rival, _, visit = run.native.recorded()
+        row, _, rival, step, visit = run.native.recorded()
         self.row, self.visit = row.astype(np.int64), visit.astype(np.int64)
         self.rival = rival.astype(np.int32) if problem.is_joint else None
+        self.step = step.astype(np.float64)
 
     @property
     def pairs(self) -> Counts:
@@ -361,7 +366,8 @@ class _TraceBuilder:
         step, long = root_up(top), root_up(top * Fraction(4) ** self.power)  # √k times it: the upper curve
         R = step if run.settings.rule == "normalized" else p.radius()  # its z have norm 1 up to rounding
         k = np.arange(1.0, len(self.row) + 1)
-        epoch = self._epochs()
+        made = run.visits()
+        epoch = made.epochs()[self.visit]
         last = int(epoch[-1]) if len(epoch) else 1
         if wide > 0:
             form, v_norm, slack = "novikoff", 1 / gamma if gamma else math.inf, 0.0
@@ -406,7 +412,7 @@ class _TraceBuilder:
             updates=run.native.updates,
             converged=run.converged,
             separated=bool(w.any()) and run.problem.smallest(w).value > 0,
-            order=run.order(),
+            order=made.order,
             rule=run.settings.rule,
             ties=run.settings.ties,
             beta=run.settings.margin,
@@ -415,6 +421,9 @@ class _TraceBuilder:
             most=most,
             heaviest=heaviest,
             classes=p.classes,
+            step=self.step,
+            run=made,
+            names=self.names,
         )
 
     def _gamma(self, u: Floats) -> tuple[float, float]:
@@ -448,20 +457,6 @@ class _TraceBuilder:
             "the longest row, or w, is longer than the largest float, so its norm cannot be computed: "
             f"multiply {changes}, which changes no update unless a value vanishes."
         )
-
-    def _epochs(self) -> Counts:
-        """For each update, the number of copies of the rows begun: the most visits to any row so far."""
-        order = self.run.order()
-        if order is None or self.run.in_epochs:
-            return self.visit // self.problem.n_rows + 1
-        times = np.zeros(self.problem.n_rows, dtype=np.int64)
-        begun = np.empty(len(order), dtype=np.int64)
-        most = 0
-        for t, row in enumerate(order.tolist()):
-            times[row] += 1
-            most = max(most, int(times[row]))
-            begun[t] = most
-        return begun[self.visit]
 
     def _default(self) -> Floats:
         """The direction of the largest margin if the rows are separable, else the best v in hindsight."""

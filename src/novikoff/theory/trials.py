@@ -1,20 +1,18 @@
-"""Trials of the perceptron: in many orders, and on held-out rows."""
+"""Trials of the perceptron in many random orders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from novikoff.data.arrays import is_sparse
-from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Csr
-from novikoff.data.sources.features import Features, NumberedFeatures
+from novikoff.outward import count_text
 from novikoff.proof.clock import Clock
 from novikoff.proof.problem import Problem
+from novikoff.shown import Shown
 from novikoff.training.linear import fit
 from novikoff.training.plan import Plan
 from novikoff.training.run import Run
@@ -23,14 +21,11 @@ from novikoff.training.weights import Model, Settings
 Counts = npt.NDArray[np.int64]
 
 LEAST_ORDERS = 3  # orders that are tried regardless of the time limit
-MOST_ROWS = 100_000  # the most rows used in the trials with held-out rows
-EPOCHS = 5  # for every way in those trials
-HELD_OUT = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class Orders:
-    """Mistakes in each of several random orders of the rows."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Orders(Shown):
+    """Mistakes in each of several random orders of the rows (each epoch is a riffle of its own)."""
 
     rule: str
     mistakes: Counts
@@ -42,6 +37,13 @@ class Orders:
     def quartiles(self) -> tuple[float, float, float]:
         low, middle, high = np.percentile(self.mistakes, [25, 50, 75]).tolist()
         return low, middle, high
+
+    def __str__(self) -> str:
+        least, most = f"{self.mistakes.min():,}", f"{self.mistakes.max():,}"
+        return (
+            f"{self.rule}: {least} to {most} mistakes, median {count_text(self.quartiles[1])}, in "
+            f"{len(self.mistakes):,} random order(s){', one pass each' if self.one_pass else ''}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         low, middle, high = self.quartiles
@@ -97,7 +99,7 @@ def in_orders(
         for rule in rules:
             try:
                 model, ran = run(
-                    problem, rule, ties, max_epochs=max_epochs, order="shuffle", seed=seed + k, clock=clock
+                    problem, rule, ties, max_epochs=max_epochs, order="riffle", seed=seed + k, clock=clock
                 )
             except OverflowError:
                 rules = tuple(r for r in rules if r != rule)
@@ -114,97 +116,3 @@ def in_orders(
             for rule, tried in made.items()
             if tried
         ]
-
-
-# ---- rows held out -----------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Way:
-    """A way to learn, as parameters of an estimator."""
-
-    rule: str = "perceptron"
-    average: bool = False
-    scale: str | None = None
-
-    def __str__(self) -> str:
-        parts = [self.rule] + ["averaged"] * self.average + ([f"scale {self.scale}"] if self.scale else [])
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Errors of a way on held-out rows."""
-
-    way: Way
-    errors: int
-    rows: int
-
-    @property
-    def rate(self) -> float:
-        return self.errors / self.rows
-
-    @property
-    def doubt(self) -> float:
-        """The standard error of the rate."""
-        p = (self.errors + 1) / (self.rows + 2)
-        return float(np.sqrt(p * (1 - p) / self.rows))
-
-    def to_dict(self) -> dict[str, Any]:
-        return vars(self.way) | {"errors": self.errors, "rows": self.rows, "rate": self.rate}
-
-
-WAYS = (
-    Way(),
-    Way(average=True),
-    Way("normalized", average=True),
-    Way("pa1", average=True),
-    Way(average=True, scale="maxabs"),
-    Way(average=True, scale="standard"),
-)
-
-
-def held_out(
-    problem: Problem, ties: str, *, seed: int, clock: Clock, features: Features | None = None
-) -> Iterator[Trial]:
-    """Try each way on three quarters of the rows, and count its errors on the others.
-
-    If there are more than `MOST_ROWS` rows, a random sample of that size is used. A way is left out if its
-    weights, or the squares in its scaling, would overflow.
-    """
-    rng = np.random.default_rng(seed)
-    chosen = rng.permutation(problem.n_rows)[:MOST_ROWS]
-    cut = int(len(chosen) * HELD_OUT)
-    rest, held = np.sort(chosen[cut:]), np.sort(chosen[:cut])
-    if not cut or len(np.unique(problem.labels[rest])) < problem.n_classes:
-        return
-    learned, judged = problem.some(rest), problem.some(held)
-    for way in WAYS:
-        if clock.left <= 0:
-            return
-        try:
-            a, b = _scaled(way.scale, learned.X, judged.X, features)
-        except ValueError:  # sums of squares overflow
-            continue
-        a, b = replace(learned, X=a).lifted(), replace(judged, X=b).lifted()
-        settings = Settings(rule=way.rule, ties=ties, bias_square=a.bias**2, average=way.average)
-        plan = Plan(max_epochs=EPOCHS, rng=np.random.default_rng(seed), callback=lambda _: clock.left <= 0)
-        try:
-            model, made = fit(a.X, a.labels, a.n_classes, settings, plan, weights=a.weights)
-        except OverflowError:
-            continue
-        if made.interrupted:
-            raise KeyboardInterrupt
-        predicted = model.scorer(averaged=way.average).predict(b.X, -1)
-        yield Trial(way, int(np.count_nonzero(predicted != judged.labels)), len(held))
-
-
-def _scaled(kind: str | None, learned: Any, judged: Any, features: Features | None) -> tuple[Any, Any]:
-    if kind is None:
-        return learned, judged
-    features = features or NumberedFeatures(learned.shape[1], fixed=True)
-    a, b = _as_block(learned), _as_block(judged)
-    scaling = Scaling.measure(kind, [Block(a, None, None, 0, str)], features)
-    return scaling.transform(a), scaling.transform(b)
-
-
-def _as_block(X: Any) -> Any:
-    return Csr(X.data, X.indices, X.indptr, X.shape) if is_sparse(X) else X

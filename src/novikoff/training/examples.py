@@ -11,7 +11,9 @@ import numpy as np
 
 from novikoff import _core
 from novikoff.data.arrays import check_mapped, is_memory_mapped, is_sparse, row_bytes, rows_of, some_rows
+from novikoff.data.mapped import picked
 from novikoff.data.scaling import power_factors
+from novikoff.outward import LARGEST
 from novikoff.training.held_out import hold_out
 from novikoff.training.ledger import Seen
 from novikoff.training.plan import Plan
@@ -59,12 +61,12 @@ def unevenness(X: Any, factors: Floats | None) -> tuple[float, float]:
     """`uneven` and `off_centre` of some rows times the factors, as a `Run` has them.
 
     >>> unevenness(np.array([[1000.0, 1.0], [1000.0, 2.0]]), None)
-    (500.0, 2000.004...)
+    (500.0, 2000.003999996)
     """
     sizes = with_sizes(np.zeros(0), rows_of(X), None, 0, X.shape[0])
     sizes = sizes if factors is None else sizes * factors
     sizes = sizes[(sizes > 0) & (sizes < np.inf)]
-    uneven = float(sizes.max() / sizes.min()) if len(sizes) else 1.0
+    uneven = min(float(sizes.max()) / float(sizes.min()), LARGEST) if len(sizes) else 1.0
     if is_sparse(X):  # centring would destroy the zeros
         return uneven, 1.0
     Z = np.asarray(X, dtype=np.float64) * (1.0 if factors is None else factors)
@@ -111,8 +113,8 @@ class Examples(ABC):
         return tally
 
     @abstractmethod
-    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
-        """All rows that are visited, their labels and numbers; None where they may not fit into memory."""
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        """All rows that are visited, their labels, and their numbers if there are others."""
 
     def sample(self) -> Any:
         """Up to `SAMPLE` of the rows, evenly spaced; None where they cannot be read again."""
@@ -204,7 +206,7 @@ class ArrayExamples(Examples):
     def all_rows(self) -> tuple[Any, Ints, Order | None]:
         if self.kept is None:
             return self.X, self.labels, None
-        return some_rows(self.X, self.kept), self.labels[self.kept], self.kept
+        return picked(self.X, self.kept), self.labels[self.kept], self.kept
 
     def visit_again(self, rows: Order) -> None:
         """Count visits to these rows, if an epoch may visit a row more than once."""

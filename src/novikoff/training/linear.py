@@ -297,10 +297,7 @@ class LinearTrainer(WorstFirstTrainer, EarlyStoppingTrainer, AskingTrainer):
         """Ask about each learner, except those whose last epoch was clean."""
         assert self.plan.ask is not None
         model, settings = self.model, self.model.settings
-        rows = self.examples.all_rows()
-        if rows is None:
-            return None
-        X, labels, numbers = rows
+        X, labels, numbers = self.examples.all_rows()
         ties = "mistake" if settings.rule == "margin" else settings.ties
         found: dict[int, Proof | None] = {}
         for k, learner in enumerate(model.learners):
@@ -403,7 +400,8 @@ def judge(model: Model, run: Run, find: Smallest, tally: Callable[[Scorer | None
         coefs, intercepts = zip(*witnesses, strict=True)
         one = len(witnesses) == 1
         run.witness = witnesses[0] if one else (np.concatenate(coefs), np.concatenate(intercepts))
-    model.last_are_right = run.consistent
+    ledger = model.ledger  # a model that goes on may have learned from other rows, which are not at hand
+    model.last_are_right = run.consistent and (ledger.calls < 2 or ledger.copies_of(ledger.last) is not None)
     right = run.consistent and not model.averages
     run.note(tally(None if right else model.predictor()))
 

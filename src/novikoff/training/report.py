@@ -14,6 +14,7 @@ from novikoff.training.tally import Score, hundredths, percent
 
 WAYS = {"voted": "the votes of all", "averaged": "the averaged ones", "last": ""}  # what predicts
 UNEVEN = 1000.0  # columns that differ in size by this factor or more should be scaled
+SAMPLED = ("uneven", "off_centre")  # what only advice is made of
 OFF_CENTRE = 10.0  # rows that lie this many times as far from 0 as from their mean should be centred
 
 
@@ -41,9 +42,8 @@ class Figures:
     predicts: str = ""  # what predicts, if not the last weights
     unit: str = ""  # what is right or wrong, if not `what`
     way: str = ""  # of predicting, for models that have several
-    factors: tuple[float, float] | None = (
-        None  # smallest and largest, if columns were learned times powers of two
-    )
+    factors: tuple[float, float] | None = None  # smallest and largest, if columns were learned with factors
+    apart: bool = False  # each class was learned against the rest
 
 
 def report_of(run: Run, figures: Figures, name: str, order: str) -> Report:
@@ -125,6 +125,7 @@ class Report(Shown):
     witness: str = "last"  # what separates: the last weights, these "lifted" by their bias, or others "found"
     predicts: str = ""  # what predicts, if not the last weights
     unit: str = ""  # what is right or wrong, if not `what`
+    apart: bool = False  # each class was learned against the rest
     training: Score | None = None  # None: not counted
     held_out: Score | None = None
     test: Score | None = None
@@ -140,7 +141,9 @@ class Report(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""
-        figures = {field.name: getattr(self, field.name) for field in fields(self)}
+        figures = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name not in SAMPLED
+        }
         scores = {name: score.to_dict() for name, score in figures.items() if isinstance(score, Score)}
         return figures | scores | {"advice": self.advice}
 
@@ -262,19 +265,34 @@ class Report(Shown):
                 )
             if self.witness == "lifted":
                 how = "the last weights with ties at 0 raised through the bias"
-                return f"separated by `witness_`, {how}: {what}, checked exactly"
+                how = how if self._has_kernel else f"`witness_`, {how}"
+                return f"separated by {how}: {what}, checked exactly{rounded}"
             if self.predicts:
                 exactly = f"checked exactly{rounded}; {self.predicts} predict"
                 return f"separated by the last weights: {what}, {exactly}"
             return f"separated: {what}, checked exactly{rounded}"
         if self.verdict == "inseparable":
-            return f"inseparable: no weights put all of these {self.what} on their own sides, as was proved"
-        if self.consistent:
+            return self._inseparable()
+        if self.consistent or (self.training_errors == 0 and not self.predicts):
             tied = "scores are equal" if self.what == "sentences" else "score is exactly 0"
             return f"undecided: the last weights get every one of these {self.what} right, but some {tied}"
         if self.consistent is None:
             return f"undecided: the {self.what} were read once, and not checked again"
+        if self.training_errors == 0:
+            return (
+                f"undecided: {self.predicts} get every one of these {self.what} right; whether any weights "
+                "put them strictly on their own sides was not asked"
+            )
         return f"undecided: whether any weights get all of these {self.what} right is not known"
+
+    def _inseparable(self) -> str:
+        if self.apart:
+            return "inseparable: some class cannot be separated from all the others together, as was proved"
+        if self.consistent or self.training_errors == 0:
+            who = "those that predict" if self.training_errors == 0 else "the last ones"
+            right = f"{who} get every one of these {self.what} right"
+            return f"inseparable: whatever the weights, some score is 0 or wrong, as was proved; {right}"
+        return f"inseparable: no weights put all of these {self.what} on their own sides, as was proved"
 
     def _wrong(self) -> str:
         """The training errors, in a clause."""

@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from novikoff.data.arrays import UnsortedIndices, row_bytes, rows_of, some_rows
 from novikoff.data.labels import Given, Ints, StreamClasses, UnseenClass, as_text, counts_of
+from novikoff.data.mapped import MappedRows
 from novikoff.data.scaling import Scaling, power_factors
-from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather
+from novikoff.data.sources.block import Block, Csr, Floats, Matrix, gather, joined
 from novikoff.data.sources.kept import KeptSource
 from novikoff.data.sources.progress import Progress, Watch
 from novikoff.data.sources.source import Source
@@ -43,7 +44,7 @@ from novikoff.training.run import Run
 from novikoff.training.tally import Tally
 from novikoff.training.weights import Model, Scorer, Settings
 
-MOST_ROW_BYTES = 1 << 28  # rows up to this size are read into memory to ask whether they can be separated
+MOST_ROW_BYTES = 1 << 28  # rows up to this size are kept in memory while they are asked about
 
 
 class Grows(Protocol):
@@ -67,8 +68,17 @@ class Grows(Protocol):
         """Make the only class so far, learned as the first of two, the second."""
 
 
+class Start(NamedTuple):
+    """What a fit goes on from: a linear model, and the scaling of its rows."""
+
+    model: Model
+    scaling: Scaling | None
+
+
 class SourceExamples(Examples):
     """The rows of a source as the examples of a fit."""
+
+    start: Start | None = None
 
     def __init__(
         self,
@@ -115,23 +125,25 @@ class SourceExamples(Examples):
             return some_rows(batch.X, here[:: max(len(here) // SAMPLE, 1)])
         return None
 
-    def all_rows(self) -> tuple[Any, Ints, Order | None] | None:
-        """The rows in memory, where they take at most `MOST_ROW_BYTES`."""
-        blocks, places, labels, before, size = [], [], [], 0, 0
+    def all_rows(self) -> tuple[Any, Ints, Order | None]:
+        """The rows, in memory while they take at most `MOST_ROW_BYTES`, and otherwise in a temporary file."""
+        columns = self.source.features.n_columns
+        parts: list[Matrix] = []
+        places, labels, before, size = [], [], 0, 0
+        held: MappedRows | None = None
         for batch in self.as_stored():
             here = np.arange(batch.begin, batch.end) if batch.order is None else batch.order
-            X = some_rows(batch.X, here)  # a copy, because blocks reuse their memory
-            size += row_bytes(X) * len(here)
-            if size > MOST_ROW_BYTES:
-                return None
-            blocks.append(Block(X, None, None, 0, str))
+            parts.append(some_rows(batch.X, here))  # a copy, because blocks reuse their memory
+            size += row_bytes(parts[-1]) * len(here)
+            if held is None and size > MOST_ROW_BYTES:
+                held = MappedRows(columns)
+            while held is not None and parts:
+                held.add(parts.pop(0))
             places.append(here + before)
             labels.append(batch.labels[here])
             before += len(batch.labels)
         numbers = np.concatenate(places)
-        X = gather(blocks).X
-        columns = self.source.features.n_columns
-        X = X._replace(shape=(X.shape[0], columns)) if isinstance(X, Csr) else X
+        X = joined(parts, columns) if held is None else held.rows()
         return X, np.concatenate(labels), None if len(numbers) == before else numbers
 
     def _weights(self, block: Block, labels: Ints) -> Floats | None:
@@ -348,9 +360,14 @@ class SourceExamples(Examples):
         self, scale: str | None, plan: Plan, settings: Settings, *, balanced: bool
     ) -> LinearTrainer:
         """A fit with all rows in memory, scaled, which may visit them in any order."""
-        by_factors = scale == AUTO and not self.source.features.hashed
+        by_factors = scale == AUTO and not self.source.features.hashed and self.start is None
         X, labels, weights = self.read_all(None if scale == AUTO else scale, balanced=balanced)
-        model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        if self.start is None:
+            model = Model(max(self.classes.n_classes, 2), self.source.features.n_columns, settings)
+        else:
+            model = self._first_model(settings)
+            if self.classes.n_classes > model.n_classes:
+                model.grow(self.classes.n_classes)
         examples = ArrayExamples(X, labels, weights, plan, model)
         if by_factors:
             model.set_factors(examples.power_factors())
@@ -374,7 +391,8 @@ class SourceExamples(Examples):
         measured = scale in ("standard", "maxabs")
         if not self.can_repeat:
             check_one_pass(self, plan, measured, {"balanced class weights": balanced})
-        self.scaling = Scaling("unit") if scale == "unit" else None
+        if scale == "unit":
+            self.scaling = Scaling("unit")
         if plan.order == "riffle":
             self.source.divide(BLOCK)
             self.piles, self.rng = Piles(self.source, self._labelled), plan.rng
@@ -396,15 +414,23 @@ class SourceExamples(Examples):
         return self._fitting(plan, settings, checkpoint)
 
     def _fitting(self, plan: Plan, settings: Settings, checkpoint: Checkpoint | None) -> LinearTrainer:
-        model = Model(2, 0, settings)
-        factors = None if self.sizes is None else power_factors(self.sizes)
-        if factors is not None:
-            model.resize(len(factors))
-            model.set_factors(factors)
-        trainer = LinearTrainer(model, self, plan)
+        trainer = LinearTrainer(self._first_model(settings), self, plan)
         if checkpoint is not None:
             self.after_block = partial(checkpoint.after_block, trainer, self)
         return trainer
+
+    def _first_model(self, settings: Settings) -> Model:
+        """A model without columns, or with those that have factors; or a copy of the one to go on from."""
+        if self.start is None:
+            model = Model(2, 0, settings)
+            factors = None if self.sizes is None else power_factors(self.sizes)
+            if factors is not None:
+                model.resize(len(factors))
+                model.set_factors(factors)
+            return model
+        model = self.start.model.copy()
+        model.last_are_right = False
+        return model
 
 
 @dataclass
@@ -428,6 +454,7 @@ def fit(
     class_weight: dict[str, float] | str | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
+    start: Start | None = None,
 ) -> Learned:
     """Learn from a source until an epoch makes no update, or the plan ends training.
 
@@ -436,6 +463,9 @@ def fit(
     that finds all labels. A source that can be read only in its order is riffled if its rows can be kept in
     memory (`data.sources.kept`); otherwise it is read in its order. With `scale` "auto", a pass before the
     first epoch measures the columns, unless the source can be read only once or hashes them.
+
+    With `start` its model goes on, with its columns, scaling, settings and counts: the source has its
+    features, and `classes` are its own, to which others may be added (`StreamClasses.of_model`).
     """
     in_passes = plan.order in ("cyclic", "riffle") and not plan.early_stopping
     if plan.is_open_ended and in_passes and not source.can_reread:
@@ -448,6 +478,9 @@ def fit(
         elif not plan.early_stopping:
             plan = replace(plan, order="cyclic")
     examples = SourceExamples(source, classes, class_weight=by_class, watch=watch)
+    if start is not None:
+        examples.start, examples.scaling, scale = start, start.scaling, None
+        settings = start.model.settings
     if plan.order not in ("cyclic", "riffle") or plan.early_stopping:
         if checkpoint is not None:
             raise ValueError(

@@ -35,6 +35,7 @@ def summarize(model: Model, run: Run, name: str, order: str, way: str = "") -> R
         predicts=WAYS[way or ("averaged" if model.averages else "last")],
         way=way,
         factors=model.factor_range(),
+        apart=model.apart,
     )
     return report_of(run, figures, f"{name}(rule={model.settings.rule!r})", order)
 

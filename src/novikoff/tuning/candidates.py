@@ -9,6 +9,7 @@ from functools import cached_property
 from novikoff.parameters.linear import VARIANCE_RULES
 from novikoff.parameters.tuning import TUNING_PARAMETERS
 from novikoff.scoring import Tally
+from novikoff.shown import Shown
 from novikoff.training.weights import Settings
 
 USES_C = ("pa1", "pa2", *VARIANCE_RULES)
@@ -58,13 +59,16 @@ class Grid:
         ]
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Shown):
     """How well a candidate did on held-out rows."""
 
     candidate: Candidate
     tallies: tuple[Tally, ...]  # per held-out part
     scoring: str = "accuracy"
+
+    def __str__(self) -> str:
+        return f"{self.candidate}: {self.scoring} {self.score:.4f}"
 
     @property
     def correct(self) -> tuple[int, ...]:

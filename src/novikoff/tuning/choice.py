@@ -19,6 +19,7 @@ from novikoff.data.sources.progress import Watch
 from novikoff.data.sources.source import Source
 from novikoff.data.threads import threads
 from novikoff.parameters.tuning import TUNING_PARAMETERS
+from novikoff.shown import Shown, table_text
 from novikoff.training.plan import Plan
 from novikoff.training.streaming import Learned, fit
 from novikoff.training.weights import Settings
@@ -28,10 +29,11 @@ from novikoff.tuning.race import race
 from novikoff.tuning.rows import Rows
 
 MAX_MEMORY = 1 << 30
+SHOWN = 10  # outcomes of a result
 
 
-@dataclass
-class TuneResult:
+@dataclass(repr=False)
+class TuneResult(Shown):
     """The outcomes, best first, and what the best candidate learned from all rows."""
 
     table: list[Outcome]
@@ -43,6 +45,10 @@ class TuneResult:
     @property
     def best(self) -> Candidate:
         return self.table[0].candidate
+
+    def __str__(self) -> str:
+        title = f"Tuned on {self.n_rows:,} rows, best of {len(self.table):,}: {self.table[0]}"
+        return table_text(title, [(f"{each.score:.4f}", str(each.candidate)) for each in self.table[:SHOWN]])
 
 
 def tune(

@@ -1,4 +1,5 @@
-"""Label the tokens of sentences: learn a tagger from files with one token per line, and tag files.
+"""Label the tokens of sentences: tag fit, tag predict, tag evaluate.
 
-'novikoff tag COMMAND --help' says more.
+Files have one token per line: columns as in the CoNLL tasks, CoNLL-U, or CRFsuite's text.
+'novikoff tag COMMAND --help' shows the common options of a command, and examples.
 """

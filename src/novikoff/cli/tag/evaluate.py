@@ -13,12 +13,11 @@ from novikoff.cli.tag.scores import score_lines
     MODEL,
     Argument("data", "FILE...", "Files with labels, or - for standard input."),
     table=TAG_TABLE,
-    groups={"Options": ("trust_patterns",), "Reading files": TAG_READING, "Output": OUTPUT},
+    groups={"Reading files": (*TAG_READING, "trust_patterns"), "Reporting": OUTPUT},
+    examples=("novikoff tag evaluate chunks.novikoff examples/data/chunks.conll",),
 )
 def evaluate(options: Options) -> None:
     """Compare a tagger's labels with those of files.
-
-    For example: novikoff tag evaluate chunks.novikoff test.txt
 
     Labels such as B-NP, I-NP and O are counted by chunks, as conlleval does: precision is the share of the
     chunks found that are right, recall the share of the true chunks that were found. With other labels each

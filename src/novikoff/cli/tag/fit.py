@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     ),
     table=opt.TAG_TABLE,
     groups={
-        "Options": ("templates", opt.TEST, opt.SAVED_AS),
-        "Learning": opt.TAG_LEARNING,
         "Reading files": (*opt.TAG_READING, "strict"),
-        "Output": (*opt.OUTPUT, "verbose"),
+        "Learning": ("templates", *opt.TAG_LEARNING),
+        "Reporting": (opt.TEST, "verbose", *opt.OUTPUT),
+        "Writing": (opt.SAVED_AS,),
     },
+    examples=(
+        "novikoff tag fit examples/data/pos.conllu",
+        "novikoff tag fit examples/data/chunks.conll",
+    ),
 )
 def fit(options: Options) -> int:
-    """Learn a tagger from files with one token per line, and report what happened.
-
-    For example: novikoff tag fit train.conllu --test test.conllu --model pos.novikoff
+    """Learn a tagger from files with one token per line.
 
     The files have columns separated by blanks or tabs, as in the CoNLL tasks, or are CoNLL-U or CRFsuite
     text; an empty line ends a sentence. Ctrl-C saves what has been learned so far.

@@ -21,27 +21,6 @@ if TYPE_CHECKING:
     Argument("data", "FILE...", "Files to tag, with or without labels, or - for standard input."),
     table=opt.TAG_TABLE,
     groups={
-        "Options": (
-            opt.file_option("output", "The file to write. Default: standard output.", "FILE"),
-            opt.flag(
-                "beside",
-                "Keep the labels of the files, and write predictions in an additional column, as conlleval "
-                "expects.",
-            ),
-            opt.flag(
-                "scores",
-                "Write behind each label by how much the best labelling beats the best one with another "
-                "label there. It is a difference of scores, not a probability.",
-            ),
-            opt.flag(
-                "json",
-                "Write one JSON object per sentence: its tokens and labels; with --scores the scores, with "
-                "--k-best all labellings.",
-            ),
-            "k_best",
-            "scheme",
-            "trust_patterns",
-        ),
         "Reading files": (
             *opt.TAG_READING,
             opt.flag(
@@ -50,13 +29,38 @@ if TYPE_CHECKING:
                 "one punctuation mark; the output has a token and its label per line.",
             ),
             opt.flag("split_sentences", "With --tokenize: a line may have several sentences."),
+            "trust_patterns",
+        ),
+        "Reporting": (
+            opt.flag(
+                "scores",
+                "Write behind each label by how much the best labelling beats the best one with another "
+                "label there. It is a difference of scores, not a probability.",
+            ),
+            "k_best",
+            "scheme",
+            opt.flag(
+                "json",
+                "Write one JSON object per sentence: its tokens and labels; with --scores the scores, with "
+                "--k-best all labellings.",
+            ),
+        ),
+        "Writing": (
+            opt.file_option("output", "The file to write. Default: standard output.", "FILE"),
+            opt.flag(
+                "beside",
+                "Keep the labels of the files, and write predictions in an additional column, as conlleval "
+                "expects.",
+            ),
         ),
     },
+    examples=(
+        "novikoff tag predict pos.novikoff examples/data/pos.conllu",
+        "echo 'A dog sees the cat.' | novikoff tag predict pos.novikoff - --tokenize",
+    ),
 )
 def predict(options: Options) -> None:
-    """Tag files, and write them with the predictions; the rest of each file is unchanged.
-
-    For example: novikoff tag predict pos.novikoff new.conllu --output tagged.conllu
+    """Label every token of files, and leave the rest of them as it is.
 
     Predictions replace the labels, or are added as a column if there are none. Files are written while they
     are read, so they may be far larger than memory. With --output the file appears when it is complete.

@@ -85,6 +85,14 @@ class Block:
         return replace(self, X=X._replace(shape=(X.shape[0], n_columns)))
 
 
+def sorted_rows(X: Matrix) -> Matrix:
+    """The rows with increasing indices; themselves if they have them."""
+    if not isinstance(X, Csr) or X.is_sorted:
+        return X
+    order = np.lexsort((X.indices, np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))))
+    return X._replace(data=X.data[order], indices=X.indices[order], is_sorted=True)
+
+
 def gather(blocks: Iterable[Block]) -> Block:
     """All blocks as one."""
     parts = list(blocks)
@@ -149,7 +157,7 @@ def joined(parts: list[Matrix], columns: int, room: Room | None = None) -> Matri
     dense = [part for part in parts if not isinstance(part, Csr)]
     if len(dense) == len(parts) and all(part.shape[1] == columns for part in dense):
         return join("dense", dense)
-    sparse = [part if isinstance(part, Csr) else _sparse(part) for part in parts]
+    sparse = [part if isinstance(part, Csr) else as_sparse(part) for part in parts]
     before = np.cumsum([0, *(part.nnz for part in sparse)])
     width = np.int64 if before[-1] > 2**31 - 1 else np.result_type(*(part.indices.dtype for part in sparse))
     ends = [part.indptr[1:] + first for part, first in zip(sparse, before, strict=False)]
@@ -162,7 +170,8 @@ def joined(parts: list[Matrix], columns: int, room: Room | None = None) -> Matri
     )
 
 
-def _sparse(X: npt.NDArray[Any]) -> Csr:
+def as_sparse(X: npt.NDArray[Any]) -> Csr:
+    """The numbers of a dense matrix that are not 0."""
     rows, indices = np.nonzero(X)
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
     return Csr(X[rows, indices].astype(np.float64), indices.astype(np.int32), ends.astype(np.int32), X.shape)

@@ -484,6 +484,7 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream, self._blocks = stream, stream.blocks(1 << 20)
+        self.name = stream.name  # for messages
         self._block: Lines | None = None
         self._at = 0
 

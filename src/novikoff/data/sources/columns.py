@@ -52,13 +52,22 @@ class TableFeatures(Features):
         The most consecutive words in one feature of a text column.
     vocabulary : NamedFeatures
         The mapping from names to columns.
+    of_lines : bool, default False
+        Whether the model was learned from lines with names, in which a missing value is no feature.
     """
 
     kind = "table"
 
     def __init__(
-        self, columns: Sequence[Column], *, has_names: bool, ngrams: int, vocabulary: NamedFeatures
+        self,
+        columns: Sequence[Column],
+        *,
+        has_names: bool,
+        ngrams: int,
+        vocabulary: NamedFeatures,
+        of_lines: bool = False,
     ) -> None:
+        self._nulls = {f"{column.name}=null" for column in columns} if of_lines else set()
         self.columns, self.has_names, self.ngrams = list(columns), has_names, ngrams
         self.vocabulary = vocabulary
         # the column of each feature that is named after a table column, by that column's number
@@ -94,7 +103,10 @@ class TableFeatures(Features):
 
     def place(self, names: list[str]) -> npt.NDArray[np.int64]:
         """The column of each name, −1 where it has none."""
-        return self.vocabulary.place(names)
+        places = self.vocabulary.place(names)
+        if self._nulls:
+            places[[name in self._nulls for name in names]] = -1
+        return places
 
     def names(self, columns: Iterable[int]) -> list[str]:
         return self.vocabulary.names(columns)
@@ -135,7 +147,11 @@ class TableFeatures(Features):
         (at,) = find_columns(names, wanted, "id")
         columns = [*self.columns, Column(names[at], "id", "string")]
         return TableFeatures(
-            columns, has_names=self.has_names, ngrams=self.ngrams, vocabulary=self.vocabulary
+            columns,
+            has_names=self.has_names,
+            ngrams=self.ngrams,
+            vocabulary=self.vocabulary,
+            of_lines=bool(self._nulls),
         )
 
     def match(self, names: list[str], has_names: bool, *, label_optional: bool) -> dict[int, int]:
@@ -174,7 +190,8 @@ class TableFeatures(Features):
         for some in (here, [k for k in here if self.columns[k].kind != "label"] if spare else here, without):
             if len(some) == len(names):
                 return {k: j for j, k in enumerate(some) if self.columns[k].kind != "ignored"} | ids
-        raise ValueError(f"expected {len(here)} columns, but there are {len(names)}")
+        lost = ", none of which has one of the model's names" if self.has_names else ""
+        raise ValueError(f"expected {len(here)} columns, but there are {len(names)}{lost}")
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:
@@ -240,6 +257,10 @@ def usual_label(names: list[str], has_names: bool) -> int:
     for usual in USUAL_LABELS:
         if usual in lower:
             return lower.index(usual)
+    if len(names) == 1 and (found := [mark for mark in (",", ";", "\t", "|") if mark in names[0]]):
+        raise ValueError(
+            f"the table has one column only, {names[0]!r}, whose name has {found[0]!r} in it: set `delimiter`"
+        )
     raise ValueError(
         f"no column is named {', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}: "
         f"name the label column with `label`; there are {listed(names)}"

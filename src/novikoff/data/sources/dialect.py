@@ -249,7 +249,7 @@ def look(
         The message does not name the file.
     """
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError("the text is UTF-16; expected UTF-8")
+        raise ValueError("the text is UTF-16; convert it to UTF-8 with iconv -f UTF-16 -t UTF-8")
     at = len(BOM) if head.startswith(BOM) else 0
     if not head[at:].strip():
         if whole:
@@ -267,15 +267,23 @@ def look(
                 lines.append(raw.decode())
             except UnicodeDecodeError as error:
                 if whole or end < len(head) or error.start < len(raw) - 4:
-                    raise ValueError(f"line {1 + head.count(10, 0, at)} is not UTF-8 text") from None
+                    raise ValueError(
+                        f"line {1 + head.count(10, 0, at)} is not UTF-8 text: from Latin-1, convert it with "
+                        "iconv -f latin1 -t UTF-8"
+                    ) from None
                 lines.append(raw[: error.start].decode())
             ends.append(end)
         at = end
     if not lines:
-        raise ValueError(f"there is no line after skip_lines={skip_lines}")
+        raise NoRows(f"there is no line after skip_lines={skip_lines}")
     mark = delimiter or ("\t" if tsv else sniff_delimiter(lines[0], quote))
     dialect = Dialect(mark, quote, bool(newlines_in_values))
     first, *more = [dialect.cells(line) for line in lines]
+    if len(first) == 1 and more and len(more[0]) > 2:
+        raise ValueError(
+            f"the first line, {first[0][:40]!r}, has one cell, but the next has {len(more[0])}: `skip_lines` "
+            "skips lines before the table"
+        )
     if header is None and known is not None and known.has_names:
         header = has_known_names(first, known)
     elif header is None:

@@ -6,6 +6,7 @@ that one cell made a column of categories, and labels that look like measurement
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FEW = 10  # rows from which a column can raise a doubt
 MOST = 200  # columns that are examined
+_COMMA = re.compile(r"[-+]?\d+(\.\d{3})*,\d+")
 SHOWN = 12  # columns of a kind whose names are shown
 PLURALS = {
     "number": "numbers",
@@ -108,6 +110,23 @@ def doubts_of(
     return [doubt for doubt in found if doubt]
 
 
+def check_points(
+    columns: Sequence[Column], cells: Sequence[pa.ChunkedArray], line: Callable[[int, str], int]
+) -> None:
+    """Refuse a column of categories all of whose first cells are numbers, some with a decimal comma.
+
+    They would become categories without a word. `line` is that of a cell of a column.
+    """
+    for k, (column, array) in enumerate(zip(columns, cells, strict=True)):
+        some = [str(cell).strip() for cell in array.slice(0, 1000).drop_null().to_pylist()]
+        with_comma = [cell for cell in some if _COMMA.fullmatch(cell)]
+        if with_comma and all(_COMMA.fullmatch(cell) or NUMBER.fullmatch(cell) for cell in some):
+            raise ValueError(
+                f"the column {column.name!r} has numbers with a decimal comma, such as {with_comma[0]!r} in "
+                f"line {line(k, with_comma[0]):,}: write them with a point, or name it in `categorical`"
+            )
+
+
 def _counts(array: pa.ChunkedArray) -> dict[str, int]:
     """The number of rows of each distinct text, without blanks around it, in the order of appearance."""
     counts: dict[str, int] = {}
@@ -141,6 +160,11 @@ def _category(column: Column, counts: dict[str, int], where: Callable[[str], str
 
 def _label(column: Column, counts: dict[str, int]) -> str:
     n, distinct = sum(counts.values()), len(counts)
+    if n >= FEW and distinct > n // 2 and sum(len(text.split()) for text in counts) >= 4 * distinct:
+        return (
+            f"the labels in {column.name!r} look like free text ({distinct:,} different ones in the first "
+            f"{n:,} rows), and each becomes a class: name the column of the labels with `label`"
+        )
     if n < 2 * FEW or not all(map(NUMBER.fullmatch, counts)):
         return ""
     fractions = any(not float(text).is_integer() for text in counts)

@@ -11,6 +11,7 @@ from typing import Any
 
 from novikoff.data.sources.bytestream import MAX_EXPANSION, MAX_LINE, ByteStream, Paths
 from novikoff.data.sources.features import Features
+from novikoff.data.sources.foreign import refuse_foreign
 from novikoff.data.sources.source import Source
 from novikoff.outfile import COMPRESSED as COMPRESSED
 
@@ -127,10 +128,9 @@ def open_source(
     try:
         if format is None:
             format = _recognised(stream, options.get("skip_lines", 0))
-            if stream.can_reread:
-                stream.close()
         elif format not in FORMATS:
             raise ValueError(f"format={format!r} is not known: expected one of {', '.join(FORMATS)}.")
+        refuse_foreign(stream, format)
         is_text, module, name = FORMATS[format]
         opener = getattr(import_module(module), name)
         if is_text:
@@ -183,6 +183,7 @@ def _recognised(stream: ByteStream, skip_lines: int) -> str:
     if found[0] is None:
         found[0] = _by_content(*stream.beginning(HEAD, skip_lines, 0), skip_lines)
     if found[0] is None:
+        refuse_foreign(stream, "")
         raise ValueError(
             f"{stream.names[0]}: neither the name nor the first lines determine the format; name it by "
             f"`format`: {', '.join(FORMATS)}."
@@ -228,7 +229,7 @@ def _by_content(head: bytes, is_whole: bool, skip_lines: int = 0) -> str | None:
             return "jsonl"
         if _LIBSVM.fullmatch(line):
             return "libsvm"
-        if _VW.fullmatch(line):
+        if _VW.fullmatch(line) and all(b"|" in other for other in lines[:-1] if other.strip()):
             return "vw"
         if b"\t" in line:
             return "tsv"

@@ -33,7 +33,7 @@ from novikoff.data.sources.bytestream import (
     check_whole,
 )
 from novikoff.data.sources.columnar import ColumnarFile
-from novikoff.data.sources.columns import TableFeatures, columns_of, find_columns, recipe
+from novikoff.data.sources.columns import Column, TableFeatures, columns_of, find_columns, recipe
 from novikoff.data.sources.delimited import Buffers, LineReader, ParsedLines, whole_rows
 from novikoff.data.sources.dialect import BOM, HEAD, Look, header_names, line_after, look
 from novikoff.data.sources.encoding import (
@@ -45,7 +45,7 @@ from novikoff.data.sources.encoding import (
     kind_of,
     placed,
 )
-from novikoff.data.sources.facts import MOST, doubts_of
+from novikoff.data.sources.facts import MOST, check_points, doubts_of
 from novikoff.data.sources.features import Features, NamedFeatures
 from novikoff.data.sources.source import Skipped, Source, ending
 from novikoff.data.sources.text import NoRows, TextPlace, check_columns, no_rows
@@ -237,6 +237,8 @@ class TableSource(Source):
                 )
                 asked = {k for given in (categorical, text) for k in find_columns(names, given, "column")}
                 asked |= {names.index(name) for name in schema or ()}
+                if self._look is not None and self._look.dialect.delimiter != ",":
+                    self._check_points(self._look, columns, asked)
                 features = TableFeatures(
                     columns,
                     has_names=has_names,
@@ -266,6 +268,12 @@ class TableSource(Source):
         self._asked = asked
         if self.can_reread:
             self._stream.close()
+
+    def _check_points(self, look: Look, columns: list[Column], asked: set[int]) -> None:
+        among = [k for k, c in enumerate(columns) if c.kind == "category" and k not in asked][:MOST]
+        if among:
+            cells = look.cells(among).columns
+            check_points([columns[k] for k in among], cells, lambda k, text: look.line_of(among[k], text))
 
     def digest(self) -> str:
         return self._stream.digest()
@@ -574,7 +582,7 @@ def _of_names(
     free = [(name, kind) for name, kind in zip(names, kinds, strict=True) if name not in fixed]
     found = {c.name: c for c in columns_of(features, [name for name, _ in free], [kind for _, kind in free])}
     columns = [found.get(column.name, column) for column in made]
-    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features)
+    return TableFeatures(columns, has_names=True, ngrams=1, vocabulary=features, of_lines=True)
 
 
 def _need_pyarrow() -> None:
