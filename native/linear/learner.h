@@ -72,8 +72,8 @@ struct Learner : UpdateRule {
     double largest_factor = 1, smallest_factor = 1;  // or 1, if that is larger or smaller
     // what it counts
     int64_t visits = 0, mistakes = 0, updates = 0;
-    int64_t ties = 0;                 // mistakes with d = 0
-    double step_sum = 0;              // sum of the steps, before sample weights
+    int64_t ties = 0;  // mistakes with d = 0
+    double step_sum = 0;  // sum of the steps, before sample weights
     double radius = 0;  // R, rounded up: the largest sample weight * norm of a row with its bias
     double square_low = 0, square_high = 0;  // R^2, enclosed
     double drift = 0;  // at least |w - sum of the steps * y * x|: what rounding has done to w
@@ -413,9 +413,8 @@ struct Learner : UpdateRule {
         const double length =
             rule == Rule::perceptron ? std::sqrt(double(updates)) * radius : step_sum * radius;
         if (drift == 0 && moves_exactly(row, tau, size, length)) return;
-        drift +=
-            1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) +
-            double(row.stored() + 2) * (0x1p-1073 / smallest_factor);
+        drift += 1.0001 * kUnit * (3 * size + length) * (binary() ? 1 : 2) +
+                 double(row.stored() + 2) * (0x1p-1073 / smallest_factor);
         if (!(drift < INFINITY)) drift = INFINITY;
     }
     // Whether w + tau * x certainly does not round: whole steps, x and w on the grid 2^-10, and all of them

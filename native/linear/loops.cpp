@@ -78,7 +78,8 @@ auto errors_added(PyLearner& l, const Examples& x, int64_t begin, int64_t end, d
     const Writing change(l.in_use);
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
-    const Outcome o = x.rows.visit([&](auto& r) { return add_errors(l, measured_by(l, r), v, limit, total); });
+    const Outcome o =
+        x.rows.visit([&](auto& r) { return add_errors(l, measured_by(l, r), v, limit, total); });
     return std::make_tuple(std::string(name(o.problem)), o.row, total);
 }
 
@@ -107,7 +108,8 @@ auto smallest_of(PyLearner& l, const Examples& x, int64_t begin, int64_t end, bo
     const Writing change(l.in_use);
     const Visits v = visits_for(l, x, begin, end);
     nb::gil_scoped_release nogil;
-    const Smallest s = x.rows.visit([&](auto& r) { return smallest(l, measured_by(l, r), v, guarded, stop); });
+    const Smallest s =
+        x.rows.visit([&](auto& r) { return smallest(l, measured_by(l, r), v, guarded, stop); });
     return std::make_tuple(std::string(name(s.outcome.problem)), s.outcome.row, s.value, s.row, s.hurts,
                            s.wrong, s.least);
 }

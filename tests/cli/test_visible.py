@@ -186,6 +186,7 @@ def ready() -> dict[str, str]:
         "tune": "tune train.svm --model u.novikoff --folds 2 --epochs 2",
         "diagnose": "diagnose train.svm",
         "certify": "certify train.svm --output d.json",
+        "trace": "trace train.svm --epochs 1",
         "verify": "verify c.json train.svm",
         "tag": "tag predict t.novikoff train.conll",
         "tag fit": "tag fit train.conll --model v.novikoff",

@@ -329,7 +329,9 @@ class Option:
         help = self.parameter.help
         if len(help) > SHORT_HELP:
             first = re.match(r".*?\.(?= |$)", help)
-            help = COMMON[self.name] or (first[0] if first else help)
+            known = TABLE.get(self.name)
+            own = known is not None and self.parameter.choices not in ((), known.choices)  # of this command
+            help = ("" if own else COMMON[self.name]) or (first[0] if first else help)
         return self._with_default(help)
 
     def _with_default(self, help: str) -> str:

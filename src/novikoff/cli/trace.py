@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RULES = ("perceptron", "normalized", "margin")
 ORDERS = ("cyclic", "shuffle", "riffle", "worst", "first", "any")
 SHOWN = 40
+MOST_UPDATES = 100_000  # the run ends there, as in theory.trace
 LARGEST = 20  # rows whose α is listed
 KERNEL = ("gamma", "degree", "coef0")
 LINEAR_ONLY = ("rule", "margin", "intercept_scaling", "weight")
@@ -128,7 +129,7 @@ def _linear(
     beta = options.margin if options.rule == "margin" else 0.0
     settings = Settings(rule=options.rule, ties=options.ties, margin=beta, bias_square=problem.bias**2)
     runner = Runner(problem, settings)
-    runner.go(options.order, options.random_state, options.max_epochs, 1 << 62)
+    runner.go(options.order, options.random_state, options.max_epochs, MOST_UPDATES)
     rows, _, rivals, taken, _ = runner.native.recorded()
     alpha = alpha_of(problem, rows, rivals, taken)
     w = problem.vector(runner.learner.coef(), runner.learner.intercept())

@@ -63,8 +63,7 @@ class MappedRows:
         assert self._indices is not None
         stored = (int(indptr[-1]),)
         values = _mapped(self._values, np.float64, stored)
-        indices = _mapped(self._indices, np.int64, stored)
-        return Csr(values, indices, indptr, shape)
+        return Csr(values, _mapped(self._indices, np.int64, stored), indptr, shape)
 
     def __del__(self) -> None:  # also when what was to be added could not be read
         for file in (self._values, self._indices):
@@ -110,8 +109,8 @@ def _write(file: IO[bytes], values: npt.NDArray[Any]) -> None:
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{error.strerror}: asking whether the rows can be separated keeps a copy of them in "
-            f"{tempfile.gettempdir()}. Choose another folder (TMPDIR) or a number of epochs (max_epochs)",
+            f"{error.strerror}: a copy of the rows is kept in {tempfile.gettempdir()}. Choose another folder "
+            "(TMPDIR); with a number of epochs (max_epochs) and scale=None no copy is made",
         ) from None
 
 

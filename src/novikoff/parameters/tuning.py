@@ -36,8 +36,9 @@ TUNING_PARAMETERS = table(
     Parameter(
         "thorough",
         False,
-        "Tuning: run all that is tried to the last number of epochs, with every part held out. Otherwise only "
-        "the better half goes on after each number of epochs, by one part; those left are judged by all.",
+        "Tuning: run all that is tried to the last number of epochs, with every part held out. Otherwise "
+        "only the better half goes on after each number of epochs, by one part; those left are judged by "
+        "all.",
         *BOOLEAN,
     ),
     Parameter(

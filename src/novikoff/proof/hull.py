@@ -287,7 +287,11 @@ class Hull:
         return self.judge.separated(coef, (self.problem.bias * bias)[:k], upper)
 
     def _cancelling(self) -> Inseparable | None:
-        support = np.sort(self.pairs[np.flatnonzero(self.alpha)])
+        shares = np.flatnonzero(self.alpha)
+        most = self.problem.dimension + 1  # z that can depend on each other in one way only
+        if len(shares) > most:  # rounding has kept some that are not needed
+            shares = shares[np.argsort(-self.alpha[shares], kind="stable")[:most]]
+        support = np.sort(self.pairs[shares])
         key = support.tobytes()
         if key == self.tried:
             return None
