@@ -21,11 +21,9 @@ class KeptSource(Source):
 
     >>> import io, novikoff
     >>> source = KeptSource(novikoff.open_source(io.BytesIO(b"1 1:1\\n0 2:1\\n")))
-    >>> places = [block.place for block in source.blocks()]
-    >>> source.only_in_order
-    ''
-    >>> source.again(places[0]).n_rows
-    2
+    >>> (place,) = (block.place for block in source.blocks())
+    >>> source.only_in_order, source.again(place).n_rows
+    ('', 2)
     """
 
     def __init__(self, source: Source) -> None:
