@@ -2,8 +2,6 @@
 //
 // A text that brings the process down is left in a file, from which it can be replayed: driver replay PARSER
 // FILE
-#include <sanitizer/common_interface_defs.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -14,6 +12,9 @@
 #include <random>
 
 #include "fuzz/parsers.h"
+
+// Of the sanitizers' runtime, whose headers are not everywhere that the code is checked.
+extern "C" void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
 
