@@ -40,12 +40,14 @@ def factors_of(X):
 
 
 # ---- the factors -----------------------------------------------------------------------------------------
-def test_every_column_comes_to_between_one_and_two():
+def test_every_column_comes_to_between_a_sixteenth_and_two():
     sizes = np.array([0.3, 7e5, 1.0, 2.0, 1.999, 5e-324, 1e-70, 1e70])
     factors = power_factors(sizes)
     assert (np.frexp(factors)[0] == 0.5).all()  # powers of two
     rest = sizes * factors
-    assert ((rest >= 1) & (rest < 2))[sizes > 1e-80].all()
+    assert ((rest >= 1 / 16) & (rest < 2))[sizes > 1e-80].all()
+    assert (factors[[0, 2, 4]] == 1).all()  # they are there already
+    assert ((rest >= 1) & (rest < 2))[sizes >= 2].all() and (rest < 1 / 8)[sizes < 1 / 16].all()  # no farther
     assert np.log2(factors[5]) == 300  # the largest factor
 
 

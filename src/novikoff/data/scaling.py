@@ -1,8 +1,9 @@
 """Scaling of columns or rows: measured on the training data, kept with the model.
 
 - ``auto``: where the largest absolute values of columns differ by more than `ALIKE` powers of two, every
-  column is multiplied by the power of two that brings its own into [1, 2). This changes no digit of a value,
-  no zero and no sign of any w·x, so a model still has weights for the rows as they are: see `power_factors`.
+  column is multiplied by the smallest power of two that brings its own into the range from 1/16 to 2. This
+  changes no digit of a value, no zero and no sign of any w·x, so a model still has weights for the rows as
+  they are: see `power_factors`.
 - ``standard``: number columns of a table are centred and divided by their standard deviation; every other
   column (categories, words, LIBSVM text and the like) is divided by it and not centred, because centring
   would turn every absent feature into a stored one.
@@ -28,6 +29,7 @@ from novikoff.parameters.common import AUTO
 from novikoff.parameters.files import SCALES
 
 ALIKE = 4  # columns whose exponents differ by no more are left as they are
+LEAST = -4  # the exponent of small columns: a full 0 would give rare words of tf-idf too much weight
 FARTHEST = 300  # the largest exponent of a factor
 
 
@@ -37,8 +39,8 @@ def power_factors(sizes: Floats) -> Floats | None:
     Columns of equal size have equal factors, whatever the others are. Columns without a value are left as
     they are, and so are those with an infinite one, which a fit refuses.
 
-    >>> power_factors(np.array([0.25, 1000.0, 0.0, 1.5])).tolist()
-    [4.0, 0.001953125, 1.0, 1.0]
+    >>> power_factors(np.array([0.001, 1000.0, 0.0, 0.5])).tolist()
+    [64.0, 0.001953125, 1.0, 1.0]
     >>> power_factors(np.array([0.25, 3.0, 0.0])) is None
     True
     """
@@ -47,7 +49,8 @@ def power_factors(sizes: Floats) -> Floats | None:
     if not len(found) or exponents.max() - exponents.min() <= ALIKE:
         return None
     factors = np.ones(len(sizes))
-    factors[found] = np.ldexp(1.0, np.clip(-exponents, -FARTHEST, FARTHEST))
+    wanted = np.clip(exponents, LEAST, 0) - exponents
+    factors[found] = np.ldexp(1.0, np.clip(wanted, -FARTHEST, FARTHEST))
     return factors
 
 

@@ -84,10 +84,10 @@ SOURCE_PARAMETERS = table(
         AUTO,
         "How to scale the columns, as measured on the training rows in a pass before the first epoch. "
         "'auto': where they differ in size by more than a factor of 16 or so, each times the power of two "
-        "that brings its largest |x| into [1, 2); nothing is rounded, and hashed columns and rows that can "
-        "be read only once are left as they are. 'standard': number columns of a table to mean 0, all "
-        "columns to deviation 1. 'maxabs': to a largest |x| of 1. 'unit': each row to norm 1, which "
-        "measures nothing. 'none': no scaling.",
+        "that brings its largest |x| into the range from 1/16 to 2; nothing is rounded, and hashed columns "
+        "and rows that can be read only once are left as they are. 'standard': number columns of a table to "
+        "mean 0, all columns to deviation 1. 'maxabs': to a largest |x| of 1. 'unit': each row to norm 1, "
+        "which measures nothing. 'none': no scaling.",
         *none_or(*one_of(*SCALES)),
     ),
     Parameter("skip_bad_lines", False, "Skip malformed lines; count and show them.", *BOOLEAN),

@@ -86,9 +86,9 @@ SCALE = Parameter(
     "scale",
     AUTO,
     "'auto': where columns differ in size by more than a factor of 16 or so, each is learned times the "
-    "power of two that brings its largest |x| into [1, 2). The weights are those of the rows as they are. A"
-    " first call of `partial_fit` with 100 rows or more decides for later ones. None: columns are learned "
-    "as they are.",
+    "power of two that brings its largest |x| into the range from 1/16 to 2. The weights are those of the "
+    "rows as they are. A first call of `partial_fit` with 100 rows or more decides for later ones. None: "
+    "columns are learned as they are.",
     *none_or("'auto'", lambda v: isinstance(v, str) and v == AUTO),
 )
 
