@@ -419,3 +419,55 @@ def test_advice_to_scale_is_given_where_columns_were_left_as_they_are():
     X, y = uneven(400)
     assert "scale='auto'" in Perceptron(random_state=0, scale=None).fit(X, y).report().advice
     assert "scale='auto'" not in Perceptron(random_state=0).fit(X, y).report().advice
+
+
+def test_no_advice_to_scale_where_auto_has_decided():
+    """A sample may look more uneven than the rows are: here one row of a thousand holds the largest "
+    "values."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 2)) * [1, 1e-6], rng.integers(0, 2, 1000)
+    X[7, 1] = 1.0
+    for model in (Perceptron(random_state=0), Perceptron(random_state=0, scale=None)):
+        advised = "scale='auto'" in model.fit(X, y).report().advice
+        assert advised is (model.scale is None)
+
+
+# ---- what is refused, and what is converted ----------------------------------------------------------------
+def test_a_refused_fit_leaves_model_and_scaling_as_they_were():
+    X, y = centred()
+    model = Perceptron(scale="standard", random_state=0).fit(X, y)
+    before = model.decision_function(X)
+    model.set_params(scale="maxabs", random_state=1)
+    bad = X.copy()
+    bad[5, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(bad, y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_scaled_rows_can_be_folded(classes):
+    """As the shards of a cluster learn them: z as rows, then v = s·w, with the figures of a run with "
+    "factors."""
+    X, y = uneven(80, classes)
+    plan = {"max_epochs": 3, "order": "cyclic"}
+    model, _ = training.fit(X, y, classes, Settings(average=True), Plan(**plan), scale="auto")
+    folded, _ = training.fit(X * model.factors, y, classes, Settings(average=True), Plan(**plan))
+    folded.fold(model.factors)
+    for averaged in (False, True):
+        for a, b in zip(folded.coef(averaged=averaged), model.coef(averaged=averaged), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert (folded.radius(), folded.margin_upper()) == (model.radius(), model.margin_upper())
+
+
+def test_kernel_models_of_files_scale_scipy_rows(tmp_path):
+    X, y = uneven(60)
+    path = svm(tmp_path / "rows.svm", X, y)
+    run_command = ["fit", str(path), "--kernel", "rbf", "--scale", "standard", "--quiet"]
+    from novikoff.cli.app import run
+
+    assert not run([*run_command, "--model", str(tmp_path / "k.novikoff")])
+    model = novikoff.load_model(tmp_path / "k.novikoff")
+    np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.predict(X))

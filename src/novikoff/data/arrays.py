@@ -344,6 +344,20 @@ def first_not_finite(X: Any, row: int) -> tuple[int, float]:
     return k, float(X[row, k])
 
 
+def row_not_finite(X: Any) -> int:
+    """The first row that holds NaN or infinity; −1 if there is none.
+
+    >>> row_not_finite(np.array([[1.0, 2.0], [np.nan, 0.0]])), row_not_finite(np.zeros((2, 2)))
+    (1, -1)
+    """
+    finite = np.isfinite(X.data if is_sparse(X) else X)
+    if finite.all():
+        return -1
+    if is_sparse(X):
+        return int(np.searchsorted(X.indptr, np.argmin(finite), side="right")) - 1
+    return int(np.argmin(finite.all(axis=1)))
+
+
 def digest_of(*arrays: Any) -> str:
     """A BLAKE2 digest of arrays: their types, shapes and values; None and CSR matrices may be among them.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from novikoff.data import state as data_state
 from novikoff.data.arrays import read_matrix
+from novikoff.data.scaling import scaled
 from novikoff.data.sources.features import Features
 from novikoff.kernel import budget_state as budgetstate
 from novikoff.kernel import dual_state as dualstate
@@ -117,7 +118,7 @@ class KernelModel(RowModel):
 
     def _rows(self, X: Any) -> Any:
         X = read_matrix(self._matrix(X))
-        X = X if self.scaling is None else self.scaling.transform(X)
+        X = scaled(X, self.scaling)
         return sound(read_matrix(X))  # scaled rows come as a block
 
     def _no_weights(self) -> str:

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from novikoff.classifier import names_of
+from novikoff.data.arrays import raise_problem, row_not_finite
 from novikoff.data.named_rows import NamedRows
 from novikoff.data.scaling import Scaling, scaled
 from novikoff.linear.classifier import PerceptronClassifier
 from novikoff.linear.model import LinearModel
 from novikoff.parameters.common import AUTO
-from novikoff.parameters.parameter import parameters_for_file
+from novikoff.parameters.parameter import parameters_for_file, parameters_of
 from novikoff.training.turns import turns_of
 from novikoff.training.weights import Floats, Model, Scorer, Settings
 
@@ -86,7 +87,7 @@ class LinearClassifier(PerceptronClassifier):
     @classmethod
     def from_linear(cls, linear: LinearModel) -> Self:
         """The estimator around a `LinearModel`, which shares its memory."""
-        if linear.scaling is not None and "scaling_" not in dir(cls):
+        if linear.scaling is not None and "scale" not in parameters_of(cls):
             raise ValueError(
                 f"the model scales its input, which {cls.__name__} does not: use novikoff.load_model(path)."
             )
@@ -165,16 +166,24 @@ class LinearClassifier(PerceptronClassifier):
         None  # of the rows that are learned and predicted; not "auto", which needs none
     )
 
-    def _measured(self, raw: Any, X: Any, weights: Floats | None, *, begun: bool = False) -> Any:
-        """The rows to learn from, scaled as the parameters say; a model that has begun keeps its scaling."""
-        if not begun and not (self.warm_start and self.__sklearn_is_fitted__()):
-            kind = vars(self).get("scale")
-            self._scaling = None
-            if kind not in (None, AUTO):
-                kept = X if weights is None or weights.all() else X[weights > 0]
-                features = raw.features if isinstance(raw, NamedRows) else None
-                self._scaling = Scaling.of_rows(kind, kept, features)
-        return self._scaled(X)
+    def _measured(
+        self, raw: Any, X: Any, weights: Floats | None, *, begun: bool = False
+    ) -> tuple[Any, Scaling | None]:
+        """The rows to learn from, scaled as the parameters say; a model that has begun keeps its scaling.
+
+        The scaling becomes the estimator's when the rows have been learned: a refused call changes nothing.
+        """
+        if begun or (self.warm_start and self.__sklearn_is_fitted__()):
+            return self._scaled(X), self._scaling
+        kind = vars(self).get("scale")
+        if kind in (None, AUTO):
+            return X, None
+        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        kept = X if len(rows) == X.shape[0] else X[rows]
+        if (bad := row_not_finite(kept)) >= 0:
+            raise_problem("not finite", int(rows[bad]), X)
+        scaling = Scaling.of_rows(kind, kept, raw.features if isinstance(raw, NamedRows) else None)
+        return scaling.of(X), scaling
 
     def _scaled(self, X: Any) -> Any:
         """The rows that the weights are for."""

@@ -144,7 +144,7 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X)
             X, classes, labels, weights = self._read_all(X, y, sample_weight)
-            X = self._measured(raw, X, weights)
+            X, scaling = self._measured(raw, X, weights)
             start = None
             if (
                 self.warm_start
@@ -165,6 +165,7 @@ class Perceptron(LinearClassifier):
                 init=init,
                 scale=self.scale,
             )
+            self._scaling = scaling
             self._finish(raw, X, classes, model, run)
             return self
 
@@ -232,11 +233,12 @@ class Perceptron(LinearClassifier):
         with turns_of(self).learning:
             raw = X = self._to_learn(X, begun="_model" in vars(self))
             X, known, labels, weights, model = self._read_chunk(X, y, classes, sample_weight, grow=True)
-            X = self._measured(raw, X, weights, begun="_model" in vars(self))
+            X, scaling = self._measured(raw, X, weights, begun="_model" in vars(self))
             turned = self._turned(known)
             run = training.learn(
                 *(model, X, labels, len(known.labels), weights), turned=turned, scale=self.scale
             )
+            self._scaling = scaling
             self._finish_chunk(raw, X, known, model, run)
             return self
 
@@ -291,7 +293,7 @@ class Perceptron(LinearClassifier):
             other = clone(self).set_params(callback=None, verbose=0)
             raw = other._to_learn(X)
             X, classes, labels, weights = other._read_all(raw, y, sample_weight)
-            X = other._measured(raw, X, weights)
+            X, _ = other._measured(raw, X, weights)
             plan = Plan.of(other, record_updates=True, ask=ask)
             model, _ = training.fit(
                 *(X, labels, len(classes), own.settings, plan), weights=weights, scale=self.scale

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.outward import ceil_count
-from novikoff.plots.style import BLUE, GREEN, INK, PALE, RED, formula_of, new_axes, plain
+from novikoff.plots.style import BLUE, GREEN, PALE, RED, formula_of, mark_bound, new_axes, plain
 
 if TYPE_CHECKING:
     from novikoff.theory.trace import Trace
@@ -86,19 +85,8 @@ class CosineDisplay:
         label = r"$\cos(w, u)$: the run"
         (run,) = ax.plot(k, self.cosine, color=BLUE, lw=1.8, label=label, **marker)
         if end > made:
-            ax.axvline(end, color=INK, lw=0.8, ls=":")
-            formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
-            ax.annotate(
-                f"{formula} = {ceil_count(self.bound)}$".replace(",", "{,}"),
-                (end, 0.04),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, 0),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                rotation=90,
-                fontsize="small",
-            )
+            formula = formula_of(self.rule, self.n_classes, self.heaviest)
+            mark_bound(ax, end, self.bound, formula, height=0.04)
         self.lines_ = {"cosine": run, "floor": low, "one": top}
         ax.set(xlabel="updates $k$", ylabel="cosine", xlim=(0, end * 1.02))
         ax.set_ylim(min(0.0, float(self.cosine.min(initial=0))), 1.08)

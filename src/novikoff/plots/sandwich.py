@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from novikoff.outward import ceil_count
 from novikoff.plots.style import (
     BLUE,
     GREEN,
@@ -15,6 +14,7 @@ from novikoff.plots.style import (
     RED,
     Floats,
     formula_of,
+    mark_bound,
     new_axes,
     plain,
 )
@@ -111,19 +111,8 @@ class SandwichDisplay:
             ax.fill_between(more, slope * more, scale * np.sqrt(more), color=PALE, alpha=0.2, lw=0)
             ax.plot(more, slope * more, color=GREEN, lw=1, ls="--", alpha=0.55)
             ax.plot(more, scale * np.sqrt(more), color=RED, lw=1, ls="-.", alpha=0.55)
-            ax.axvline(end, color=INK, lw=0.8, ls=":")
-            formula = formula_of(self.rule, self.n_classes, self.heaviest)[:-1]
-            ax.annotate(
-                f"{formula} = {ceil_count(self.bound)}$".replace(",", "{,}"),
-                (end, 0.02),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, 0),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                rotation=90,
-                fontsize="small",
-            )
+            formula = formula_of(self.rule, self.n_classes, self.heaviest)
+            mark_bound(ax, end, self.bound, formula, height=0.02)
         marker = {"marker": ".", "ms": 5} if made <= 40 else {}
         (top,) = ax.plot(k, upper, color=RED, lw=1.5, ls="-.", label=f"{self._upper()}: it cannot be longer")
         (run,) = ax.plot(

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from novikoff.outward import ceil_count
+
 Floats = npt.NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
@@ -78,6 +80,22 @@ def formula_of(rule: str, n_classes: int = 2, heaviest: float = 1.0) -> str:
     if heaviest != 1:
         formula = formula.replace("$1/", "$c^2/").replace(r"2\beta", r"2c\beta")
     return formula.replace("$1/", "$2/").replace("$c^2/", "$2c^2/") if n_classes > 2 else formula
+
+
+def mark_bound(ax: Any, k: float, bound: float, formula: str, *, height: float) -> None:
+    """A dotted line at the largest possible k, with the bound beside it."""
+    ax.axvline(k, color=INK, lw=0.8, ls=":")
+    ax.annotate(
+        f"{formula[:-1]} = {ceil_count(bound)}$".replace(",", "{,}"),
+        (k, height),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4, 0),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        rotation=90,
+        fontsize="small",
+    )
 
 
 def in_the_plane(X: Any) -> Floats:

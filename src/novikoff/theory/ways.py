@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from novikoff.data.arrays import is_sparse
 from novikoff.data.scaling import Scaling
-from novikoff.data.sources.block import Block, Csr
-from novikoff.data.sources.features import Features, NumberedFeatures
+from novikoff.data.sources.features import Features
 from novikoff.parameters.commands import FILE_PARAMETERS
 from novikoff.parameters.common import AUTO
 from novikoff.parameters.linear import PERCEPTRON_PARAMETERS
@@ -235,13 +234,5 @@ def _model(problem: Problem, settings: Settings, seed: int) -> Model:
 def _scaled(kind: str | None, learned: Any, judged: Any, features: Features | None) -> tuple[Any, Any]:
     if kind is None:
         return learned, judged
-    if features is None:
-        features = NumberedFeatures(learned.shape[1], fixed=True)
-        features.n_numbers = 0 if is_sparse(learned) else learned.shape[1]  # of arrays: centred if dense
-    a, b = _as_block(learned), _as_block(judged)
-    scaling = Scaling.measure(kind, [Block(a, None, None, 0, str)], features)
-    return scaling.transform(a), scaling.transform(b)
-
-
-def _as_block(X: Any) -> Any:
-    return Csr(X.data, X.indices, X.indptr, X.shape) if is_sparse(X) else X
+    scaling = Scaling.of_rows(kind, learned, features)
+    return scaling.of(learned), scaling.of(judged)

@@ -183,7 +183,9 @@ def fit(
         if start is not None and n_classes > model.n_classes:
             model.grow(n_classes)
         try:
-            return model, train(LinearTrainer(model, examples, plan), plan)
+            run = train(LinearTrainer(model, examples, plan), plan)
+            run.uneven = 1.0 if scale == AUTO else run.uneven  # all rows have decided, not a sample
+            return model, run
         except UnsortedIndices:
             if attempt:
                 raise

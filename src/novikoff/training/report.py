@@ -131,13 +131,9 @@ class Report(Shown):
     test: Score | None = None
     first_mistakes: int = 0  # in the first epoch, each row predicted before it was learned
     in_runs: bool = False  # rows of one class stand together
-    uneven: float = 1.0  # how much larger the values of one column are than those of another, in a sample
-    off_centre: float = (
-        1.0  # how far rows lie from 0, as a multiple of their distance from their mean, in a sample
-    )
-    factors: tuple[float, float] | None = (
-        None  # smallest and largest, if columns were learned times powers of two
-    )
+    uneven: float = 1.0  # as in `Run`
+    off_centre: float = 1.0  # as in `Run`
+    factors: tuple[float, float] | None = None  # smallest and largest, if columns were learned with factors
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name."""

@@ -56,12 +56,9 @@ class Run:
     way: str = ""  # of predicting, whose errors were counted, for models that have several
     held_out: Score | None = None  # the same on the rows held out for early stopping
     in_runs: bool = False  # rows of one class stand together
-    uneven: float = (
-        1.0  # columns' largest |x|, as learned: the largest as a multiple of the smallest; of a sample
-    )
-    off_centre: float = (
-        1.0  # how far rows lie from 0, as a multiple of their distance from their mean; of a sample
-    )
+    # of a sample of the rows, for advice; not in files
+    uneven: float = 1.0  # the largest |x| of a column as a multiple of another's; 1 if scale="auto" decided
+    off_centre: float = 1.0  # how far rows lie from 0, as a multiple of their distance from their mean
     n_rows: int = 0
     as_given: bool = False  # rows in their given order, whatever the model's `order` (partial_fit, sources)
     heaviest: float = 1.0  # the largest weight of a row

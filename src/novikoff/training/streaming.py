@@ -510,6 +510,8 @@ def fit(
     elif classes.n_classes < 2:
         raise KeyboardInterrupt  # nothing has been learned yet
     trainer.model.resize(source.features.n_columns)
+    if scale == AUTO or start is not None:  # all rows have decided, or the model, and not a sample
+        run.uneven = 1.0
     if not examples.can_repeat and classes.seen is not None:
         run.in_runs = classes.seen.are_long
     return Learned(trainer.model, classes.labels, examples.scaling, run, plan.order)
